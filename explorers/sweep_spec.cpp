@@ -48,7 +48,7 @@ class Reader {
       throw InputError(std::move(problems_));
     }
     std::vector<Axis> common;
-    keys(root_, "", {"sweep", "description", "objective", "precision", "strategy", "samples", "seed", "check", "cycle_points", "detail_points",
+    keys(root_, "", {"sweep", "description", "objective", "precision", "strategy", "samples", "seed", "check", "cycle_points", "detail_points", "full_check_macs",
                      "workloads", "machines", "axes", "constraints"});
     text("sweep", spec_.name, {}, true);
     text("objective", spec_.objective, {"latency", "energy", "edp"}, false);
@@ -60,6 +60,7 @@ class Reader {
     integer("samples", spec_.samples, 1);
     integer("cycle_points", spec_.cycle_points, 0);
     integer("detail_points", spec_.detail_points, 0);
+    integer("full_check_macs", spec_.full_check_macs, 0);
     std::int64_t seed = 1;
     integer("seed", seed, 0);
     spec_.seed = static_cast<std::uint64_t>(seed);

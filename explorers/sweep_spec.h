@@ -55,6 +55,7 @@ struct SweepSpec {
   std::string check = "twin";            ///< none, static, twin, full
   std::int64_t cycle_points = 64;        ///< the cycle model runs on this many of the best (and all within their error)
   std::int64_t detail_points = 10;       ///< layer tables, timelines, what-ifs
+  std::int64_t full_check_macs = 6'000'000'000;  ///< family winners execute phases of up to this many MACs in full
   std::vector<SweepWorkload> workloads;
   std::vector<SweepMachine> machines;
   std::vector<Constraint> constraints;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,24 +21,34 @@ enum class Unit {
 
 enum class Tone { plain, good, warn, bad, faint };
 
-struct Cell {
-  std::variant<std::monostate, std::string, double> value;   ///< monostate: unknown, printed as `–`
-  Tone tone = Tone::plain;
-  std::string target;                                        ///< id of a section or panel to jump to, or empty
-
+/// A text, a number, or unknown (printed as `–`).
+class Cell {
+ public:
   Cell() = default;
-  Cell(std::string text, Tone t = Tone::plain, std::string to = {}) : value(std::move(text)), tone(t), target(std::move(to)) {}
-  Cell(const char* text, Tone t = Tone::plain) : value(std::string(text)), tone(t) {}
-  Cell(double number, Tone t = Tone::plain) : value(number), tone(t) {}
-  const double* number() const { return std::get_if<double>(&value); }
-  const std::string* text() const { return std::get_if<std::string>(&value); }
+  Cell(std::string text, Tone t = Tone::plain, std::string to = {})
+      : tone(t), target(std::move(to)), kind_(Kind::text), text_(std::move(text)) {}
+  Cell(const char* text, Tone t = Tone::plain) : Cell(std::string(text), t) {}
+  Cell(double number, Tone t = Tone::plain) : tone(t), kind_(Kind::number), number_(number) {}
+  const double* number() const { return kind_ == Kind::number ? &number_ : nullptr; }
+  const std::string* text() const { return kind_ == Kind::text ? &text_ : nullptr; }
+
+  Tone tone = Tone::plain;
+  std::string target;                         ///< id of a section or panel to jump to, or empty
+
+ private:
+  enum class Kind { unknown, text, number };
+  Kind kind_ = Kind::unknown;
+  std::string text_;
+  double number_ = 0;
 };
 
 struct Column {
   std::string title;
   Unit unit = Unit::text;
-  std::string help;              ///< one sentence, or empty
+  std::string help = {};         ///< one sentence, or empty
   bool bar = false;              ///< a ratio that reads better with a bar behind it
+  bool code = false;             ///< a text in a notation: fixed pitch, on one line
+  bool keep = false;             ///< a text that gives way last where room is scarce
 };
 
 struct Table {
@@ -95,7 +106,7 @@ struct Mark {
 
 struct Series {
   std::string name;
-  std::vector<Mark> marks;
+  std::vector<Mark> marks = {};
   bool line = false;             ///< in a scatter or roofline: joined by a line, no symbols
 };
 

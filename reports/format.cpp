@@ -125,10 +125,11 @@ ColumnFormat column_format(std::span<const double> values, Unit unit) {
   const bool whole_units = std::all_of(sizes.begin(), sizes.end(), [&](double v) { return is_whole(v * p.scale); });
   if (whole_units && (unit == Unit::capacity || unit == Unit::count || unit == Unit::number || unit == Unit::bytes)) return f;
   f.decimals = top >= 99.995 ? 1 : top >= 9.9995 ? 2 : 3;
-  if (!sizes.empty()) {   // where most values are small beside the largest one, they get more digits
-    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2), sizes.end());
-    const double middle = sizes[sizes.size() / 2] * p.scale;
-    while (f.decimals < 4 && middle < std::pow(10, 1 - f.decimals)) ++f.decimals;
+  if (!sizes.empty()) {   // all but the smallest tenth get three digits, or else could not be told apart
+    const auto nth = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 10);
+    std::nth_element(sizes.begin(), nth, sizes.end());
+    const double small = *nth * p.scale;
+    while (f.decimals < 4 && small < 0.9995 * std::pow(10, 2 - f.decimals)) ++f.decimals;
   }
   return f;
 }

@@ -68,15 +68,15 @@ std::string check_summary(const WorkloadResult& w) {
   std::string text;
   const bool functional = level_rank(w.check.level) >= 2;
   if (functional && !w.check.passed) {
-    text = w.check.level == "full" ? "FAILED in full" : "FAILED on twin";
+    text = w.check.level == "full" ? "FAILED in full" : "FAILED on the twin";
   } else if (functional) {
-    text = w.check.level == "full" ? "in full" : "on twin";
+    text = w.check.level == "full" ? "in full" : "twin";
   } else if (w.check.static_ok) {
     text = "static only";
   } else {
     text = "not checked";
   }
-  return text + (w.cycle_seconds >= 0 ? " + cycle model" : ", analytical time");
+  return text + (w.cycle_seconds >= 0 ? ", cycle model" : ", analytical");
 }
 
 Cell check_summary(const PointResult& point) {

@@ -19,7 +19,7 @@ double weighted_seconds(const WorkloadResult& workload);
 
 /// `dram`, or `dram (resnet50), mxu (bert)` where workloads differ; longest first.
 std::string binding_summary(const PointResult& point);
-/// `twin + cycle model`, the weakest of the workloads; says what failed.
+/// `twin, cycle model`: functional check and model of the time, each kind among the workloads once.
 Cell check_summary(const PointResult& point);
 std::string check_summary(const WorkloadResult& workload);
 std::string mapper_summary(const PointResult& point);

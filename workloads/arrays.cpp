@@ -92,8 +92,7 @@ Tensor read_npy(const std::string& path) {
   if (type == std::end(kNpyTypes)) fail(path, "elements of type '" + descr + "' are not supported");
   const TensorType tensor_type{type->dtype, parse_dims(header_value(header, "shape", path), path)};
   const auto need = static_cast<std::size_t>(tensor_type.bytes()), have = bytes.size() - prefix - length;
-  if (have != need)
-    fail(path, fmt::format("{} bytes of data, but {} needs {}", have, to_string(tensor_type), need));
+  if (have != need) fail(path, fmt::format("{} bytes of data, but {} needs {}", have, to_string(tensor_type), need));
   Tensor t(tensor_type);
   const auto out = t.bytes();
   std::memcpy(out.data(), bytes.data() + prefix + length, need);
@@ -106,13 +105,17 @@ Tensor read_npy(const std::string& path) {
 
 void write_npy(const std::string& path, const Tensor& t) {
   switch (t.dtype()) {
-    case DType::bf16: return write_npy(path, t.cast(DType::f32));
-    case DType::i4: return write_npy(path, t.cast(DType::i8));
-    case DType::u4: return write_npy(path, t.cast(DType::u8));
-    default: break;
+    case DType::bf16:
+      return write_npy(path, t.cast(DType::f32));
+    case DType::i4:
+      return write_npy(path, t.cast(DType::i8));
+    case DType::u4:
+      return write_npy(path, t.cast(DType::u8));
+    default:
+      break;
   }
-  const auto type = std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes),
-                                 [&](const NpyType& n) { return n.dtype == t.dtype(); });
+  const auto type =
+      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& n) { return n.dtype == t.dtype(); });
   std::string dims;
   for (const std::int64_t d : t.shape()) dims += std::to_string(d) + ", ";
   if (t.shape().size() > 1) dims.resize(dims.size() - 2);

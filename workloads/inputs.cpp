@@ -18,7 +18,7 @@ std::string lower(std::string s) {
 
 /// The smallest table that the values of `t` index, found by following them through rearranging operations.
 std::optional<std::int64_t> index_limit(const Graph& g, TensorId t, int depth) {
-  static const std::set<std::string> kRearranging = {"Cast",      "Reshape", "Flatten", "Identity", "Squeeze",
+  static const std::set<std::string> kRearranging = {"Cast",      "Reshape", "Flatten", "Identity",  "Squeeze",
                                                      "Unsqueeze", "Expand",  "Slice",   "Transpose", "Concat"};
   std::optional<std::int64_t> limit;
   const auto consider = [&limit](std::optional<std::int64_t> l) {
@@ -47,11 +47,16 @@ Range integer_range(const Graph& g, TensorId t) {
   if (const auto limit = index_limit(g, t, kMaxChain)) return {0, std::max<std::int64_t>(*limit - 1, 0)};
   if (lower(tensor.name).find("mask") != std::string::npos) return {0, 1};
   switch (tensor.type.dtype) {
-    case DType::i8: return {-128, 127};
-    case DType::u8: return {0, 255};
-    case DType::i4: return {-8, 7};
-    case DType::u4: return {0, 15};
-    default: return {};
+    case DType::i8:
+      return {-128, 127};
+    case DType::u8:
+      return {0, 255};
+    case DType::i4:
+      return {-8, 7};
+    case DType::u4:
+      return {0, 15};
+    default:
+      return {};
   }
 }
 

@@ -13,7 +13,7 @@ namespace assay {
 
 /// One model with all its sizes: an ONNX file or a family. Private to the workload loader.
 struct ModelSpec {
-  std::string onnx;                  ///< path; empty for a family
+  std::string onnx;  ///< path; empty for a family
   const Family* family = nullptr;
   ImportOptions import;
   Params params;
@@ -28,7 +28,7 @@ struct ModelSpec {
 /// What the command line changes; problems are appended to `problems`.
 void apply_options(ModelSpec& spec, const WorkloadOptions& options, std::vector<Diagnostic>& problems);
 
-bool is_precision(const std::string& text);   ///< native fp16 bf16 int8
+bool is_precision(const std::string& text);  ///< native fp16 bf16 int8
 const std::vector<std::string>& precisions();
 
 }  // namespace assay

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "core/base/check.h"
 #include "core/base/error.h"
 
@@ -70,8 +73,8 @@ void ModelConstants::add_node(const FlatNode& node) {
     const Tensor& shape = *stored(n.input(0));
     if (!is_integer(shape.dtype()) || shape.shape().size() != 1) return;  // the operation's own rule reports it
     const auto* v = find_attribute(n, "value");
-    s.fill = std::make_shared<const Tensor>(v == nullptr ? Tensor::scalar(DType::f32, 0)
-                                                         : tensor_value(v->t(), source_));
+    s.fill =
+        std::make_shared<const Tensor>(v == nullptr ? Tensor::scalar(DType::f32, 0) : tensor_value(v->t(), source_));
     if (s.fill->size() != 1) return;
     s.type = {s.fill->dtype(), shape.to_ints()};
     std::int64_t elements = 1;
@@ -115,10 +118,12 @@ std::shared_ptr<const Tensor> ModelConstants::stored(const std::string& name) {
                                    bytes, *source_.budget));
     *source_.budget -= bytes;
     Tensor t(s.type);
-    const auto width = static_cast<std::size_t>(storage_size(s.type.dtype));
-    const auto element = s.fill->bytes();
     const auto out = t.bytes();
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = element[i % width];
+    const auto width = static_cast<std::size_t>(storage_size(s.type.dtype));
+    // Doubling: each copy repeats what is filled already.
+    if (!out.empty()) std::memcpy(out.data(), s.fill->bytes().data(), width);
+    for (std::size_t done = width; done < out.size(); done *= 2)
+      std::memcpy(out.data() + done, out.data(), std::min(done, out.size() - done));
     s.value = std::make_shared<const Tensor>(std::move(t));
   }
   return s.value;

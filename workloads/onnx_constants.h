@@ -36,10 +36,10 @@ class ModelConstants {
  private:
   struct Source {
     TensorType type;
-    const onnx::TensorProto* proto = nullptr;    ///< an initialiser or the value of a Constant
-    std::shared_ptr<const Tensor> fill;          ///< ConstantOfShape: its one element
-    std::string copy_of;                         ///< Identity
-    std::shared_ptr<const Tensor> value;         ///< once read
+    const onnx::TensorProto* proto = nullptr;  ///< an initialiser or the value of a Constant
+    std::shared_ptr<const Tensor> fill;        ///< ConstantOfShape: its one element
+    std::string copy_of;                       ///< Identity
+    std::shared_ptr<const Tensor> value;       ///< once read
   };
   void add_node(const FlatNode& node);
   std::shared_ptr<const Tensor> stored(const std::string& name);

@@ -24,7 +24,7 @@ struct FlatNode {
 };
 
 /// Replaces calls of local functions by their bodies (values of `f` called at node n become `n/value`). InputError on
-/// recursion, missing opsets, opsets out of range and more than a million nodes. `model` must outlive the result.
+/// recursion, missing opsets, opsets out of range and more than 250,000 nodes. `model` must outlive the result.
 std::vector<FlatNode> flatten(const onnx::ModelProto& model, const std::string& file);
 
 /// Topological order that keeps the file's where it can. `given` are the values known before any node runs. InputError

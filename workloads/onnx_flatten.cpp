@@ -1,6 +1,5 @@
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
 
 #include <optional>
@@ -13,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kMaxNodes = 1'000'000;
+constexpr std::size_t kMaxNodes = 250'000;
 constexpr std::size_t kMaxCallDepth = 64;
 
 using Opsets = std::map<std::string, std::int64_t>;
@@ -28,22 +27,15 @@ std::string domain_of(const std::string& written) { return written == "ai.onnx" 
 /// Default values of a function's attributes (`attribute_proto`, field 11) are newer than this libonnx, which keeps
 /// them as unknown bytes.
 AttributeMap attribute_defaults(const onnx::FunctionProto& function, const std::string& file) {
-  using google::protobuf::internal::WireFormatLite;
   constexpr int kAttributeProto = 11;
   AttributeMap out;
-  const std::string& bytes = function.unknown_fields();
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                            static_cast<int>(bytes.size()));
-  while (const std::uint32_t tag = in.ReadTag()) {
-    if (WireFormatLite::GetTagFieldNumber(tag) != kAttributeProto) {
-      if (!WireFormatLite::SkipField(&in, tag)) break;
+  const google::protobuf::UnknownFieldSet& unknown = function.unknown_fields();
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const google::protobuf::UnknownField& field = unknown.field(i);
+    if (field.number() != kAttributeProto || field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
       continue;
-    }
-    std::uint32_t length = 0;
-    std::string field;
     onnx::AttributeProto attribute;
-    if (!in.ReadVarint32(&length) || !in.ReadString(&field, static_cast<int>(length)) ||
-        !attribute.ParseFromString(field))
+    if (!attribute.ParseFromString(field.length_delimited()))
       fail(file, "function '" + function.name() + "'", "its attribute defaults can't be read");
     out[attribute.name()] = attribute;
   }
@@ -52,8 +44,8 @@ AttributeMap attribute_defaults(const onnx::FunctionProto& function, const std::
 
 /// The body of one call: what names and attributes mean in it.
 struct Scope {
-  std::string prefix;                        ///< empty at the top
-  std::map<std::string, std::string> values; ///< formal inputs and outputs → caller's names
+  std::string prefix;                         ///< empty at the top
+  std::map<std::string, std::string> values;  ///< formal inputs and outputs → caller's names
   AttributeMap attributes;
   const Opsets* opsets = nullptr;
   bool top = false;
@@ -96,19 +88,21 @@ class Flattener {
       if (const auto [it, fresh] = out.emplace(domain, version); !fresh && it->second != version)
         fail(file_, where, fmt::format("imports domain '{}' in two versions", domain));
       if (domain.empty() && version > kNewestOpset)
-        fail(file_, where, fmt::format("uses ONNX opset {}; opsets {} to {} are understood (export with an older one)",
-                                       version, kOldestOpset, kNewestOpset));
+        fail(file_, where,
+             fmt::format("uses ONNX opset {}; opsets {} to {} are understood (export with an older one)", version,
+                         kOldestOpset, kNewestOpset));
       if (domain.empty() && version < kOldestOpset)
-        fail(file_, where, fmt::format("uses ONNX opset {}; opsets {} to {} are understood (convert it to a newer one)",
-                                       version, kOldestOpset, kNewestOpset));
+        fail(file_, where,
+             fmt::format("uses ONNX opset {}; opsets {} to {} are understood (convert it to a newer one)", version,
+                         kOldestOpset, kNewestOpset));
     }
     return out;
   }
 
   void emit(const onnx::NodeProto& node, const Scope& scope) {
     const std::string domain = domain_of(node.domain());
-    const std::string name = scope.prefix + (scope.prefix.empty() ? "" : "/") +
-                             (node.name().empty() ? node.op_type() : node.name());
+    const std::string name =
+        scope.prefix + (scope.prefix.empty() ? "" : "/") + (node.name().empty() ? node.op_type() : node.name());
     if (const auto it = functions_.find({domain, node.op_type()}); it != functions_.end()) {
       call(node, *it->second, name, scope);
       return;

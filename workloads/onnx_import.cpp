@@ -71,20 +71,28 @@ void refuse_unsupported(const std::vector<FlatNode>& nodes, const std::string& f
   std::string list;
   for (const auto& [op, e] : entries)
     list += fmt::format("\n  {}: {} node{}, first '{}': {}", op, e.count, e.count == 1 ? "" : "s", e.first, e.reason);
-  fail(file, {}, fmt::format("{} operation{} can't be imported:{}", entries.size(), entries.size() == 1 ? "" : "s", list));
+  fail(file, {},
+       fmt::format("{} operation{} can't be imported:{}", entries.size(), entries.size() == 1 ? "" : "s", list));
 }
 
 AttributeValue attribute_value(const onnx::AttributeProto& a, const FlatNode& n, const std::string& file,
                                const TensorSource& source) {
   using A = onnx::AttributeProto;
   switch (a.type()) {
-    case A::FLOAT: return static_cast<double>(a.f());
-    case A::INT: return static_cast<std::int64_t>(a.i());
-    case A::STRING: return a.s();
-    case A::TENSOR: return std::make_shared<const Tensor>(tensor_value(a.t(), source));
-    case A::FLOATS: return std::vector<double>(a.floats().begin(), a.floats().end());
-    case A::INTS: return std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
-    case A::STRINGS: return std::vector<std::string>(a.strings().begin(), a.strings().end());
+    case A::FLOAT:
+      return static_cast<double>(a.f());
+    case A::INT:
+      return static_cast<std::int64_t>(a.i());
+    case A::STRING:
+      return a.s();
+    case A::TENSOR:
+      return std::make_shared<const Tensor>(tensor_value(a.t(), source));
+    case A::FLOATS:
+      return std::vector<double>(a.floats().begin(), a.floats().end());
+    case A::INTS:
+      return std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
+    case A::STRINGS:
+      return std::vector<std::string>(a.strings().begin(), a.strings().end());
     default:
       fail(file, "node '" + n.name + "' (" + n.op + ")",
            "attribute '" + a.name() + "' is of a kind that is not supported (" + A::AttributeType_Name(a.type()) + ")");
@@ -135,7 +143,10 @@ class Sweep {
 
   void visit(const FlatNode& flat) {
     const onnx::NodeProto& proto = *flat.proto;
-    Node node{.name = flat.name, .op = flat.op, .version = static_cast<int>(flat.version)};
+    Node node;
+    node.name = flat.name;
+    node.op = flat.op;
+    node.version = static_cast<int>(flat.version);
     node.sources = {flat.name};
     for (const auto& a : proto.attribute()) {
       if (node.attributes.has(a.name()))
@@ -154,8 +165,7 @@ class Sweep {
   }
 
   void set_types(NodeId n, const FlatNode& flat) {
-    std::vector<TensorType> types;
-    types = infer_node(op_context(g_, n));
+    const std::vector<TensorType> types = infer_node(op_context(g_, n));
     const Node& node = g_.node(n);
     for (std::size_t i = 0; i < types.size(); ++i) {
       std::int64_t elements = 1;
@@ -179,6 +189,8 @@ class Sweep {
     for (const TensorId t : node.inputs)
       if (t.valid() && g_.tensor(t).kind == TensorKind::constant)
         limit = std::max(limit, element_count(g_.tensor(t).type.shape));
+    // A product of large constants would take longer than the model itself.
+    if (limit > (std::int64_t{1} << 20) && mac_count(g_, n) > (std::int64_t{1} << 28)) return false;
     std::int64_t bytes = 0;
     for (const TensorId t : node.outputs)
       if (t.valid()) bytes += g_.tensor(t).type.bytes();
@@ -262,8 +274,9 @@ class Sweep {
 Graph import_onnx_bytes(std::string_view bytes, const std::string& name, const std::string& folder,
                         const ImportOptions& options) {
   if (static_cast<std::int64_t>(bytes.size()) > std::min<std::int64_t>(options.max_file_bytes, INT32_MAX))
-    fail(name, {}, fmt::format("{} bytes long; at most {} are read (store large weights as external data)",
-                               bytes.size(), std::min<std::int64_t>(options.max_file_bytes, INT32_MAX)));
+    fail(name, {},
+         fmt::format("{} bytes long; at most {} are read (store large weights as external data)", bytes.size(),
+                     std::min<std::int64_t>(options.max_file_bytes, INT32_MAX)));
   const onnx::ModelProto model = parse(bytes, name);
   try {
     return Sweep(model, name, folder, options).run();

@@ -19,16 +19,16 @@
 namespace assay {
 
 struct ImportOptions {
-  std::map<std::string, std::int64_t> bind;      ///< symbolic dimension → extent: `batch=1`
-  std::map<std::string, Shape> shapes;           ///< input → whole shape, also over fixed dimensions
+  std::map<std::string, std::int64_t> bind;  ///< symbolic dimension → extent: `batch=1`
+  std::map<std::string, Shape> shapes;       ///< input → whole shape, also over fixed dimensions
   WeightMode weights = WeightMode::as_in_file;
-  std::uint64_t seed = 1;                        ///< for WeightMode::seeded
+  std::uint64_t seed = 1;                                 ///< for WeightMode::seeded
   std::int64_t max_file_bytes = std::int64_t{2} << 30;    ///< protobuf's own limit
   std::int64_t max_weight_bytes = std::int64_t{4} << 30;  ///< of all values together, external data included
 };
 
 /// Opsets of the default domain that are understood.
-inline constexpr std::int64_t kOldestOpset = 7;    ///< broadcasting was another before
+inline constexpr std::int64_t kOldestOpset = 7;  ///< broadcasting was another before
 inline constexpr std::int64_t kNewestOpset = 24;
 
 /// Throws InputError naming the file: unreadable, truncated or no ONNX; opset out of range; unbound symbols (all of

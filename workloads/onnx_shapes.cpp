@@ -25,7 +25,10 @@ class Binder {
 
   std::vector<BoundInput> run() {
     check_option_names();
-    for (const auto* input : inputs_) collect_from_shapes(*input);
+    for (const auto* input : inputs_) {
+      if (input->name().empty()) fail("inputs", "an input has no name");
+      collect_from_shapes(*input);
+    }
     std::vector<BoundInput> out;
     for (const auto* input : inputs_) out.push_back({input->name(), {dtype(*input), shape(*input)}});
     if (!unbound_.empty() || !nameless_.empty()) report_unbound();
@@ -54,9 +57,9 @@ class Binder {
     for (const auto& [name, extent] : options_.bind) {
       if (std::find(symbols.begin(), symbols.end(), name) == symbols.end())
         fail("bind",
-             symbols.empty() ? fmt::format("the model has no symbolic dimension '{}' (it has none at all)", name)
-                             : fmt::format("the model has no symbolic dimension '{}'; it has {}", name,
-                                           fmt::join(symbols, ", ")),
+             symbols.empty()
+                 ? fmt::format("the model has no symbolic dimension '{}' (it has none at all)", name)
+                 : fmt::format("the model has no symbolic dimension '{}'; it has {}", name, fmt::join(symbols, ", ")),
              nearest_name(name, symbols).value_or(""));
       if (extent < 1) fail("bind", fmt::format("{} = {}, expected at least 1", name, extent));
     }
@@ -87,8 +90,9 @@ class Binder {
       fail("input '" + input.name() + "'", "is not a tensor (sequences, maps and optional values are not supported)");
     const int element = input.type().tensor_type().elem_type();
     const auto t = dtype_from_onnx(element);
-    if (!t) fail("input '" + input.name() + "'", "has elements of type " + onnx_type_name(element) +
-                                                     ", which is not supported");
+    if (!t)
+      fail("input '" + input.name() + "'",
+           "has elements of type " + onnx_type_name(element) + ", which is not supported");
     return *t;
   }
 

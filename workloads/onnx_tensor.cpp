@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,10 +19,8 @@ static_assert(std::endian::native == std::endian::little, "ONNX raw data is litt
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const TensorSource& source, const onnx::TensorProto& proto, const std::string& message) {
-  throw InputError(Diagnostic{.pos = {.file = source.file},
-                              .path = "tensor '" + proto.name() + "'",
-                              .message = message,
-                              .suggestion = {}});
+  throw InputError(Diagnostic{
+      .pos = {.file = source.file}, .path = "tensor '" + proto.name() + "'", .message = message, .suggestion = {}});
 }
 
 bool four_bit(DType t) { return t == DType::i4 || t == DType::u4; }
@@ -102,21 +101,32 @@ std::string external_data(const onnx::TensorProto& proto, const TensorSource& so
 
 void read_fields(const onnx::TensorProto& proto, const TensorSource& source, Tensor& t) {
   switch (t.dtype()) {
-    case DType::f32: return copy_field<float>(proto, source, proto.float_data(), t);
-    case DType::f64: return copy_field<double>(proto, source, proto.double_data(), t);
-    case DType::i64: return copy_field<std::int64_t>(proto, source, proto.int64_data(), t);
-    case DType::u64: return copy_field<std::uint64_t>(proto, source, proto.uint64_data(), t);
-    case DType::u32: return copy_field<std::uint32_t>(proto, source, proto.uint64_data(), t);
-    case DType::i32: return copy_field<std::int32_t>(proto, source, proto.int32_data(), t);
-    case DType::i16: return copy_field<std::int16_t>(proto, source, proto.int32_data(), t);
-    case DType::i8: return copy_field<std::int8_t>(proto, source, proto.int32_data(), t);
+    case DType::f32:
+      return copy_field<float>(proto, source, proto.float_data(), t);
+    case DType::f64:
+      return copy_field<double>(proto, source, proto.double_data(), t);
+    case DType::i64:
+      return copy_field<std::int64_t>(proto, source, proto.int64_data(), t);
+    case DType::u64:
+      return copy_field<std::uint64_t>(proto, source, proto.uint64_data(), t);
+    case DType::u32:
+      return copy_field<std::uint32_t>(proto, source, proto.uint64_data(), t);
+    case DType::i32:
+      return copy_field<std::int32_t>(proto, source, proto.int32_data(), t);
+    case DType::i16:
+      return copy_field<std::int16_t>(proto, source, proto.int32_data(), t);
+    case DType::i8:
+      return copy_field<std::int8_t>(proto, source, proto.int32_data(), t);
     case DType::u8:
-    case DType::boolean: return copy_field<std::uint8_t>(proto, source, proto.int32_data(), t);
+    case DType::boolean:
+      return copy_field<std::uint8_t>(proto, source, proto.int32_data(), t);
     case DType::u16:
     case DType::f16:
-    case DType::bf16: return copy_field<std::uint16_t>(proto, source, proto.int32_data(), t);
+    case DType::bf16:
+      return copy_field<std::uint16_t>(proto, source, proto.int32_data(), t);
     case DType::i4:
-    case DType::u4: break;
+    case DType::u4:
+      break;
   }
   // 4-bit: each int32 holds one byte of two elements.
   const std::int64_t packed = (t.size() + 1) / 2;
@@ -131,39 +141,66 @@ void read_fields(const onnx::TensorProto& proto, const TensorSource& source, Ten
 
 std::optional<DType> dtype_from_onnx(int data_type) {
   switch (data_type) {
-    case 1: return DType::f32;
-    case 2: return DType::u8;
-    case 3: return DType::i8;
-    case 4: return DType::u16;
-    case 5: return DType::i16;
-    case 6: return DType::i32;
-    case 7: return DType::i64;
-    case 9: return DType::boolean;
-    case 10: return DType::f16;
-    case 11: return DType::f64;
-    case 12: return DType::u32;
-    case 13: return DType::u64;
-    case 16: return DType::bf16;
-    case 21: return DType::u4;  // since ONNX 1.16
-    case 22: return DType::i4;
-    default: return std::nullopt;
+    case 1:
+      return DType::f32;
+    case 2:
+      return DType::u8;
+    case 3:
+      return DType::i8;
+    case 4:
+      return DType::u16;
+    case 5:
+      return DType::i16;
+    case 6:
+      return DType::i32;
+    case 7:
+      return DType::i64;
+    case 9:
+      return DType::boolean;
+    case 10:
+      return DType::f16;
+    case 11:
+      return DType::f64;
+    case 12:
+      return DType::u32;
+    case 13:
+      return DType::u64;
+    case 16:
+      return DType::bf16;
+    case 21:
+      return DType::u4;  // since ONNX 1.16
+    case 22:
+      return DType::i4;
+    default:
+      return std::nullopt;
   }
 }
 
 std::string onnx_type_name(int data_type) {
   if (const auto t = dtype_from_onnx(data_type)) return std::string(name(*t));
   switch (data_type) {
-    case 0: return "undefined";
-    case 8: return "string";
-    case 14: return "complex64";
-    case 15: return "complex128";
-    case 17: return "float8e4m3fn";
-    case 18: return "float8e4m3fnuz";
-    case 19: return "float8e5m2";
-    case 20: return "float8e5m2fnuz";
-    case 23: return "float4e2m1";
-    case 24: return "float8e8m0";
-    default: return fmt::format("number {}", data_type);
+    case 0:
+      return "undefined";
+    case 8:
+      return "string";
+    case 14:
+      return "complex64";
+    case 15:
+      return "complex128";
+    case 17:
+      return "float8e4m3fn";
+    case 18:
+      return "float8e4m3fnuz";
+    case 19:
+      return "float8e5m2";
+    case 20:
+      return "float8e5m2fnuz";
+    case 23:
+      return "float4e2m1";
+    case 24:
+      return "float8e8m0";
+    default:
+      return fmt::format("number {}", data_type);
   }
 }
 
@@ -176,8 +213,7 @@ TensorType tensor_type(const onnx::TensorProto& proto, const TensorSource& sourc
   for (const std::int64_t d : proto.dims()) {
     type.shape.push_back(d);
     if (d < 0) fail(source, proto, fmt::format("a dimension of {}", d));
-    if (d != 0 && elements > kMaxElements / d)
-      fail(source, proto, "more than 2^40 elements");
+    if (d != 0 && elements > kMaxElements / d) fail(source, proto, "more than 2^40 elements");
     elements *= d;
   }
   return type;
@@ -190,7 +226,8 @@ Tensor tensor_value(const onnx::TensorProto& proto, const TensorSource& source) 
   const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   // A short file may claim a large shape: the data is looked at before anything of that size is allocated.
   if (!external && proto.has_raw_data() && static_cast<std::int64_t>(proto.raw_data().size()) != bytes)
-    fail(source, proto, fmt::format("{} bytes of data, but {} needs {}", proto.raw_data().size(), to_string(type), bytes));
+    fail(source, proto,
+         fmt::format("{} bytes of data, but {} needs {}", proto.raw_data().size(), to_string(type), bytes));
   if (!external && !proto.has_raw_data()) {
     const std::int64_t given = std::int64_t{proto.float_data_size()} + proto.int32_data_size() +
                                proto.int64_data_size() + proto.double_data_size() + proto.uint64_data_size();

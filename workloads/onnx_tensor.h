@@ -17,13 +17,13 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
 /// ONNX element type number → dtype; nothing for strings, complex numbers, float8 and whatever else has no dtype.
 std::optional<DType> dtype_from_onnx(int data_type);
-std::string onnx_type_name(int data_type);   ///< `string`, `float8e4m3fn`, `type 99`
+std::string onnx_type_name(int data_type);  ///< `string`, `float8e4m3fn`, `type 99`
 
 /// Where external data may be read from, and how much of everything.
 struct TensorSource {
-  std::string file;              ///< for messages
-  std::string folder;            ///< of the model; external data must lie inside
-  std::int64_t* budget = nullptr;///< bytes that may still be read; decreased
+  std::string file;                ///< for messages
+  std::string folder;              ///< of the model; external data must lie inside
+  std::int64_t* budget = nullptr;  ///< bytes that may still be read; decreased
 };
 
 /// Type of an initialiser; InputError on unknown types and absurd sizes.

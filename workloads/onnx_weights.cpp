@@ -30,9 +30,7 @@ std::int64_t product_from(const Shape& s, std::size_t first) {
 
 std::int64_t from_end(const Shape& s, std::size_t back) { return s.size() >= back ? s[s.size() - back] : s[0]; }
 
-bool vector_like(const Shape& s) {
-  return s.empty() || product_from(s, 0) == *std::max_element(s.begin(), s.end());
-}
+bool vector_like(const Shape& s) { return s.empty() || product_from(s, 0) == *std::max_element(s.begin(), s.end()); }
 
 bool flag(const onnx::NodeProto& n, const std::string& name) {
   const auto* a = attribute(n, name);

@@ -14,8 +14,8 @@ constexpr double kToDeviation = 1.0 / 37837.22723720648;  // sqrt(4 · (2^32 −
 
 double bounded_normal(Random& random) {
   const std::uint64_t bits = random.next();
-  const auto sum = static_cast<std::int64_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) +
-                                             (bits >> 48));
+  const auto sum =
+      static_cast<std::int64_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48));
   return static_cast<double>(2 * sum - 4 * 65535) * (0.5 * kToDeviation);
 }
 
@@ -34,7 +34,8 @@ void fill(Tensor& t, Draw draw) {
     case DType::bf16:
       for (std::uint16_t& v : t.data<std::uint16_t>()) v = to_bf16(static_cast<float>(draw()));
       return;
-    default: ASSAY_CHECK(false, "seeded weights are floats, not " + std::string(name(t.dtype())));
+    default:
+      ASSAY_CHECK(false, "seeded weights are floats, not " + std::string(name(t.dtype())));
   }
 }
 
@@ -48,13 +49,20 @@ Tensor seeded_weight(const std::string& name, const TensorType& type, WeightRole
     fill(t, [&random, mean, deviation] { return mean + deviation * bounded_normal(random); });
   };
   switch (role) {
-    case WeightRole::none: ASSAY_CHECK(false, "'" + name + "' is no weight");
+    case WeightRole::none:
+      ASSAY_CHECK(false, "'" + name + "' is no weight");
     case WeightRole::matrix:
       around(0, std::sqrt(2.0 / static_cast<double>(std::max<std::int64_t>(fan_in, 1))));
       break;
-    case WeightRole::table: around(0, 0.5); break;
-    case WeightRole::bias: around(0, 0.1); break;
-    case WeightRole::scale: around(1, 0.1); break;
+    case WeightRole::table:
+      around(0, 0.5);
+      break;
+    case WeightRole::bias:
+      around(0, 0.1);
+      break;
+    case WeightRole::scale:
+      around(1, 0.1);
+      break;
     case WeightRole::variance:
       fill(t, [&random] { return 0.5 + random.uniform(); });
       break;

@@ -27,9 +27,9 @@ namespace assay {
 struct WorkloadOptions {
   std::map<std::string, std::int64_t> bind;
   std::map<std::string, Shape> shapes;
-  std::map<std::string, std::string> params;   ///< of families: `batch=8`
+  std::map<std::string, std::string> params;  ///< of families: `batch=8`
   std::optional<WeightMode> weights;
-  std::optional<std::string> precision;        ///< native fp16 bf16 int8
+  std::optional<std::string> precision;  ///< native fp16 bf16 int8
   std::optional<std::uint64_t> seed;
 };
 
@@ -41,7 +41,7 @@ struct WorkloadSource {
 
 /// One phase of a workload, run `repeat` times.
 struct WorkloadPhase {
-  std::string name;                            ///< `prefill`; the workload's name where there are no phases
+  std::string name;  ///< `prefill`; the workload's name where there are no phases
   std::int64_t repeat = 1;
   bool has_twin = false;
   std::function<Graph(bool twin)> builder;
@@ -50,11 +50,11 @@ struct WorkloadPhase {
 struct Workload {
   std::string name;
   std::string description;
-  std::string precision = "native";            ///< what the compiler is to convert to
-  double weight = 1;                           ///< in the suite
-  std::optional<double> latency_limit_s;       ///< of all phases together
-  std::vector<WorkloadPhase> phases;           ///< never empty
-  std::vector<WorkloadSource> sources;         ///< the workload file, the model, in order of reading
+  std::string precision = "native";       ///< what the compiler is to convert to
+  double weight = 1;                      ///< in the suite
+  std::optional<double> latency_limit_s;  ///< of all phases together
+  std::vector<WorkloadPhase> phases;      ///< never empty
+  std::vector<WorkloadSource> sources;    ///< the workload file, the model, in order of reading
 };
 
 /// Reads a workload or suite (`.yaml`, `.yml`) or a model (`.onnx`). A suite has several entries, anything else one.
@@ -66,7 +66,7 @@ std::vector<Workload> load_workloads(const std::string& path, const WorkloadOpti
 /// of a twin are always seeded where the full model has none (`absent`).
 Graph build(const WorkloadPhase& phase, bool twin = false);
 
-std::optional<WeightMode> parse_weight_mode(const std::string& text);   ///< as_in_file seeded absent
+std::optional<WeightMode> parse_weight_mode(const std::string& text);  ///< as_in_file seeded absent
 /// `1x3x64x64`; nothing if it is not that.
 std::optional<Shape> parse_shape(const std::string& text);
 

@@ -103,7 +103,7 @@ CompiledModel compile(Graph graph, const Machine& machine, const CompileOptions&
   in.root = kg.root;
   in.buffers = plan.buffers;
   in.tile = plan.tile;
-  in.host_attributes = [](const Node& n) { return attributes_to_json(n.attributes); };
+  in.host_attributes = [](const Node& n) { return attributes_to_json(n.attributes, n.version); };
   std::map<std::string, BufferId> outputs;
   for (const TensorId t : graph.outputs()) {
     const BufferId b = view_buffer(graph, t, kg.root[t.index()], in);

@@ -155,8 +155,8 @@ NodeId Graph::add_node(Node node) {
     if (n.inputs[i].valid()) g.connect_use(n.inputs[i], NodeId(id), i);
   for (std::size_t i = 0; i < n.outputs.size(); ++i)
     if (n.outputs[i].valid())
-      boost::add_edge(g.node_vertex.back(), g.tensor_vertex[n.outputs[i].index()],
-                      Edge{static_cast<std::uint32_t>(i)}, g.structure);
+      boost::add_edge(g.node_vertex.back(), g.tensor_vertex[n.outputs[i].index()], Edge{static_cast<std::uint32_t>(i)},
+                      g.structure);
   return NodeId(id);
 }
 

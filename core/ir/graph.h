@@ -115,7 +115,7 @@ class Graph {
   void set_type(TensorId t, TensorType type);
   /// Made unique by a suffix where needed. Keeps the interface's names when an output gets another producer.
   void set_name(TensorId t, const std::string& wanted);
-  void set_value(TensorId t, std::shared_ptr<const Tensor> value);       ///< makes the tensor a constant
+  void set_value(TensorId t, std::shared_ptr<const Tensor> value);       ///< a constant; detaches its producer
   void set_state_alias(TensorId t, const std::string& output);
   void set_input(NodeId n, std::size_t operand, TensorId t);
   void replace_uses(TensorId old_tensor, TensorId new_tensor);           ///< also where it is a graph output

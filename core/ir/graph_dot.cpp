@@ -17,8 +17,8 @@ std::string escaped(const std::string& s) {
 }  // namespace
 
 std::string graph_to_dot(const Graph& g) {
-  std::string out = fmt::format("digraph \"{}\" {{\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n",
-                                escaped(g.name));
+  std::string out =
+      fmt::format("digraph \"{}\" {{\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n", escaped(g.name));
   for (const TensorId t : g.inputs())
     out += fmt::format("  t{} [shape=ellipse, label=\"{}\\n{}\"];\n", t.value, escaped(g.tensor(t).name),
                        to_string(g.tensor(t).type));
@@ -37,9 +37,9 @@ std::string graph_to_dot(const Graph& g) {
   for (const TensorId t : g.outputs()) {
     const auto p = g.producer(t);
     out += fmt::format("  o{} [shape=ellipse, label=\"{}\"];\n", t.value, escaped(g.tensor(t).name));
-    const std::string from = p                                           ? fmt::format("n{}", p->value)
+    const std::string from = p                                          ? fmt::format("n{}", p->value)
                              : g.tensor(t).kind == TensorKind::constant ? std::string()
-                                                                         : fmt::format("t{}", t.value);
+                                                                        : fmt::format("t{}", t.value);
     if (!from.empty()) out += fmt::format("  {} -> o{};\n", from, t.value);
   }
   return out + "}\n";

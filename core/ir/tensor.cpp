@@ -56,9 +56,7 @@ std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join
 
 std::int64_t TensorType::bytes() const { return byte_size(dtype, element_count(shape)); }
 
-std::string to_string(const TensorType& type) {
-  return fmt::format("{}{}", name(type.dtype), to_string(type.shape));
-}
+std::string to_string(const TensorType& type) { return fmt::format("{}{}", name(type.dtype), to_string(type.shape)); }
 
 std::int64_t storage_size(DType t) { return std::max(1, bits(t) / 8); }
 
@@ -86,15 +84,14 @@ template <class T>
 Tensor Tensor::of(DType dtype, Shape shape, std::span<const T> values) {
   Tensor t({dtype, std::move(shape)});
   const std::span<T> to = t.data<T>();
-  ASSAY_CHECK(to.size() == values.size(),
-              fmt::format("{} values for {}", values.size(), to_string(t.type())));
+  ASSAY_CHECK(to.size() == values.size(), fmt::format("{} values for {}", values.size(), to_string(t.type())));
   if (!values.empty()) std::memcpy(to.data(), values.data(), values.size_bytes());
   return t;
 }
 
-#define ASSAY_TENSOR_TYPE(T)                            \
-  template std::span<T> Tensor::data<T>();              \
-  template std::span<const T> Tensor::data<T>() const;  \
+#define ASSAY_TENSOR_TYPE(T)                           \
+  template std::span<T> Tensor::data<T>();             \
+  template std::span<const T> Tensor::data<T>() const; \
   template Tensor Tensor::of<T>(DType, Shape, std::span<const T>);
 ASSAY_TENSOR_TYPE(float)
 ASSAY_TENSOR_TYPE(double)
@@ -126,9 +123,8 @@ double Tensor::get(std::int64_t i) const {
 std::int64_t Tensor::get_int(std::int64_t i) const {
   if (is_float(dtype())) return convert_scalar<std::int64_t>(get(i));
   ASSAY_CHECK(i >= 0 && i < size(), fmt::format("element {} of {}", i, to_string(type_)));
-  return visit_storage(dtype(), [&](auto v) {
-    return static_cast<std::int64_t>(data<decltype(v)>()[static_cast<std::size_t>(i)]);
-  });
+  return visit_storage(
+      dtype(), [&](auto v) { return static_cast<std::int64_t>(data<decltype(v)>()[static_cast<std::size_t>(i)]); });
 }
 
 void Tensor::set(std::int64_t i, double value) {
@@ -152,8 +148,7 @@ std::vector<std::int64_t> Tensor::to_ints() const {
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
-  ASSAY_CHECK(element_count(shape) == size(),
-              fmt::format("{} reshaped to {}", to_string(type_), to_string(shape)));
+  ASSAY_CHECK(element_count(shape) == size(), fmt::format("{} reshaped to {}", to_string(type_), to_string(shape)));
   Tensor out = *this;
   out.type_.shape = std::move(shape);
   return out;

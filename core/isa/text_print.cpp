@@ -138,8 +138,11 @@ class Printer {
   }
 
   void add_affine(std::string& sum, const Affine& a) const {
+    // `16 - 4*%k` rather than `-4*%k + 16`.
+    const bool first = sum.empty() && a.constant > 0 && !a.terms.empty() && a.terms[0].second < 0;
+    if (first) term(sum, a.constant, "");
     for (const auto& [v, c] : a.terms) term(sum, c, variable(v));
-    if (a.constant != 0) term(sum, a.constant, "");
+    if (a.constant != 0 && !first) term(sum, a.constant, "");
   }
   std::string affine(const Affine& a) const {
     std::string sum;

@@ -40,6 +40,13 @@ void ViolationList::add(const std::string& rule, const Stmt* leaf, std::size_t n
   out_.push_back({rule, where(leaf, number), std::move(message)});
 }
 
+VerifyResult verify_form(const Program& program, const Machine& machine) {
+  VerifyResult result;
+  ViolationList violations(program, VerifyOptions{}.max_violations, result.violations);
+  verify_statically(program, machine, violations);
+  return result;
+}
+
 VerifyResult verify_program(const Program& program, const Machine& machine, const VerifyOptions& options) {
   VerifyResult result;
   ViolationList violations(program, options.max_violations, result.violations);

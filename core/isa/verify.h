@@ -30,6 +30,9 @@ struct VerifyResult {
   bool ok() const { return violations.empty(); }
 };
 
+/// The part that needs no walk: well-formedness, capabilities, buffers inside their memories. O(statements).
+VerifyResult verify_form(const Program& program, const Machine& machine);
+
 /// Proves of a program on a machine: every access inside its buffer and memory; no read of bytes that nothing wrote;
 /// no two unordered accesses of the same bytes of which one writes (happens-before over queue order and
 /// semaphores); no deadlock and semaphores back at their initial value at the end; only engines, operations, types

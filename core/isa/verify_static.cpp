@@ -297,7 +297,10 @@ void overlapping_lives(const Program& program, const Machine& machine, Violation
       const Buffer& b = buffers[order[j]];
       if (b.memory != a.memory || b.address >= a.address + a.bytes) break;
       const bool both_live = a.first_step < b.last_step && b.first_step < a.last_step && b.bytes > 0;
-      const bool same_tensor = !a.tensor.empty() && a.tensor == b.tensor;
+      // A view (Reshape) is the same buffer again under another name: same bytes, same life.
+      const bool same_tensor = (!a.tensor.empty() && a.tensor == b.tensor) ||
+                               (a.address == b.address && a.bytes == b.bytes && a.first_step == b.first_step &&
+                                a.last_step == b.last_step);
       if (both_live && !same_tensor)
         list.add("overlap", nullptr, 0,
                  fmt::format("buffers '{}' (bytes {} to {}, steps {} to {}) and '{}' (bytes {} to {}, steps {} to {}) "

@@ -28,9 +28,8 @@ void add_activation(OpRegistry& r, const std::string& name, Make make, Write wri
     });
   });
   def.nests = [write](const OpContext& c) {
-    return elementwise_nest(c, {0}, work_type(c.outputs[0].dtype), [&](BodyWriter& w, const std::vector<int>& v) {
-      return write(w, v[0], *c.attributes);
-    });
+    return elementwise_nest(c, {0}, work_type(c.outputs[0].dtype),
+                            [&](BodyWriter& w, const std::vector<int>& v) { return write(w, v[0], *c.attributes); });
   };
   r.add(std::move(def));
 }
@@ -87,9 +86,8 @@ void register_relu(OpRegistry& r) {
     });
   });
   def.nests = [](const OpContext& c) {
-    return elementwise_nest(c, {0}, c.outputs[0].dtype, [](BodyWriter& w, const std::vector<int>& v) {
-      return w.op(max, v[0], w.number(0));
-    });
+    return elementwise_nest(c, {0}, c.outputs[0].dtype,
+                            [](BodyWriter& w, const std::vector<int>& v) { return w.op(max, v[0], w.number(0)); });
   };
   r.add(std::move(def));
 }
@@ -101,8 +99,7 @@ void register_gelu(OpRegistry& r) {
         const bool tanh_form = a.text("approximate", "none") == "tanh";
         return [=](auto x) {
           using T = decltype(x);
-          if (tanh_form)
-            return T(0.5) * x * (T{1} + std::tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x)));
+          if (tanh_form) return T(0.5) * x * (T{1} + std::tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x)));
           return T(0.5) * x * (T{1} + std::erf(x * T(0.7071067811865476)));
         };
       },
@@ -161,8 +158,7 @@ void register_activation(OpRegistry& r) {
         };
       },
       [](BodyWriter& w, int x, const Attributes& a) {
-        const int scaled =
-            w.op(mul, exp_minus_one(w, x), w.number(a.real("alpha", 1.67326319217681884765625)));
+        const int scaled = w.op(mul, exp_minus_one(w, x), w.number(a.real("alpha", 1.67326319217681884765625)));
         const int v = negative_part(w, x, scaled);
         return w.op(mul, v, w.number(a.real("gamma", 1.05070102214813232421875)));
       });

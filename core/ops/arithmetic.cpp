@@ -159,9 +159,8 @@ void register_pow(OpRegistry& r) {
           return e == 2 ? w.op(ScalarOp::mul, v[0], v[0]) : w.op(ScalarOp::sqrt, v[0]);
         });
     }
-    return elementwise_nest(c, {0, 1}, t, [](BodyWriter& w, const std::vector<int>& v) {
-      return w.op(ScalarOp::pow, v[0], v[1]);
-    });
+    return elementwise_nest(c, {0, 1}, t,
+                            [](BodyWriter& w, const std::vector<int>& v) { return w.op(ScalarOp::pow, v[0], v[1]); });
   };
   r.add(std::move(def));
 }
@@ -200,15 +199,12 @@ void register_prelu(OpRegistry& r) {
 }  // namespace
 
 void register_arithmetic(OpRegistry& r) {
-  add_binary(r, "Add", ScalarOp::add, [](const OpContext&, auto a, auto b) {
-    return wrapping(a, b, [](auto x, auto y) { return x + y; });
-  });
-  add_binary(r, "Sub", ScalarOp::sub, [](const OpContext&, auto a, auto b) {
-    return wrapping(a, b, [](auto x, auto y) { return x - y; });
-  });
-  add_binary(r, "Mul", ScalarOp::mul, [](const OpContext&, auto a, auto b) {
-    return wrapping(a, b, [](auto x, auto y) { return x * y; });
-  });
+  add_binary(r, "Add", ScalarOp::add,
+             [](const OpContext&, auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
+  add_binary(r, "Sub", ScalarOp::sub,
+             [](const OpContext&, auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x - y; }); });
+  add_binary(r, "Mul", ScalarOp::mul,
+             [](const OpContext&, auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
   add_binary(r, "Div", ScalarOp::div, [](const OpContext& c, auto a, auto b) { return quotient(c, a, b); });
   register_mod(r);
   register_pow(r);

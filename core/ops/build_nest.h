@@ -37,13 +37,13 @@ Access broadcast_access(Slot slot, const Shape& in, const Shape& out);
 class BodyWriter {
  public:
   explicit BodyWriter(DType work) : work_(work) {}
-  int in(int operand, DType type);                       ///< converted to the work type where it differs
+  int in(int operand, DType type);  ///< converted to the work type where it differs
   int number(double v) { return body_.constant(v, work_); }
-  int index(int dim);                                    ///< the coordinate along a dimension
+  int index(int dim);  ///< the coordinate along a dimension
   int op(ScalarOp o, int a, int b = -1, int c = -1) { return body_.push(o, work_, a, b, c); }
   int test(ScalarOp o, int a, int b = -1) { return body_.push(o, DType::boolean, a, b); }
   int cast(int v, DType to);
-  Body done(int value, DType out);                       ///< the body whose result is `value`, of type `out`
+  Body done(int value, DType out);  ///< the body whose result is `value`, of type `out`
   DType work() const { return work_; }
 
  private:

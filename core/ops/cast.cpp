@@ -32,9 +32,7 @@ void register_cast(OpRegistry& r) {
   OpDef like = cast;
   like.name = "CastLike";
   like.min_inputs = like.max_inputs = 2;
-  like.infer = [](const OpContext& c) {
-    return std::vector<TensorType>{{c.type(1).dtype, c.shape(0)}};
-  };
+  like.infer = [](const OpContext& c) { return std::vector<TensorType>{{c.type(1).dtype, c.shape(0)}}; };
   r.add(std::move(cast));
   r.add(std::move(like));
 }

@@ -16,8 +16,8 @@ std::vector<TensorType> infer(const OpContext& c) {
   for (std::size_t i = 1; i <= 2; ++i) {
     if (!c.has(i)) continue;
     require_same_type(c, 0, i);
-    if (element_count(c.shape(i)) != 1) c.reject(fmt::format("operand {} has shape {}, expected a scalar", i,
-                                                             to_string(c.shape(i))));
+    if (element_count(c.shape(i)) != 1)
+      c.reject(fmt::format("operand {} has shape {}, expected a scalar", i, to_string(c.shape(i))));
   }
   return {c.type(0)};
 }

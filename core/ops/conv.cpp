@@ -49,8 +49,7 @@ void register_float(OpRegistry& r) {
     const ConvShape s = conv_shape(c, 0, 1);
     const DType out = c.outputs[0].dtype, work = work_type(out);
     NestProgram p;
-    p.nests.push_back(
-        conv_nest(s, input_slot(0), input_slot(1), c.has(2) ? temp_slot(0) : output_slot(0), work, 0));
+    p.nests.push_back(conv_nest(s, input_slot(0), input_slot(1), c.has(2) ? temp_slot(0) : output_slot(0), work, 0));
     if (c.has(2)) {
       p.temps.push_back({work, c.outputs[0].shape});
       p.nests.push_back(conv_bias_nest(s, temp_slot(0), work, input_slot(2), out, output_slot(0), out));

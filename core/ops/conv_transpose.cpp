@@ -68,8 +68,7 @@ TransposedShape shape_of(const OpContext& c) {
   const std::string mode = c.attributes->text("auto_pad", "NOTSET");
   for (std::size_t i = 0; i < rank; ++i) {
     if (s.kernel[i] < 1 || s.kernel[i] > kLimit) c.reject(fmt::format("a kernel extent is {}", s.kernel[i]));
-    const std::int64_t full =
-        checked_mul(s.in[i] - 1, s.stride[i]) + extra[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+    const std::int64_t full = checked_mul(s.in[i] - 1, s.stride[i]) + extra[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
     std::int64_t begin = mode == "VALID" ? 0 : pads[i], end = mode == "VALID" ? 0 : pads[rank + i];
     const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
     if (sized || same) {

@@ -38,9 +38,9 @@ void unfold(const Window& w, std::int64_t channels, const T* x, std::int64_t row
 }
 
 // One channel, one filter.
-template <class T>
-void depthwise(const Window& w, const T* x, const T* f, T* y) {
-  std::fill(y, y + w.out[0] * w.out[1] * w.out[2], T{0});
+template <class T, class A>
+void depthwise(const Window& w, const T* x, const T* f, A* y) {
+  std::fill(y, y + w.out[0] * w.out[1] * w.out[2], A{0});
   for (std::int64_t t = 0; t < w.kernel[0]; ++t)
     for (std::int64_t r = 0; r < w.kernel[1]; ++r)
       for (std::int64_t s = 0; s < w.kernel[2]; ++s, ++f) {
@@ -55,8 +55,8 @@ void depthwise(const Window& w, const T* x, const T* f, T* y) {
             const std::int64_t h = p * w.stride[1] - w.pad_begin[1] + r * w.dilation[1];
             if (d < 0 || d >= w.in[0] || h < 0 || h >= w.in[1]) continue;
             const T* line = x + (d * w.in[1] + h) * w.in[2] + first;
-            T* out = y + (o * w.out[1] + p) * w.out[2];
-            for (std::int64_t q = q0; q < q1; ++q) out[q] += *f * line[q * stride];
+            A* out = y + (o * w.out[1] + p) * w.out[2];
+            for (std::int64_t q = q0; q < q1; ++q) out[q] += static_cast<A>(*f) * static_cast<A>(line[q * stride]);
           }
       }
 }
@@ -151,6 +151,10 @@ void convolve_i16(const ConvShape& s, const std::int16_t* x, const std::int16_t*
     for (std::int64_t g = 0; g < s.g; ++g) {
       const std::int16_t* xg = x + (image * s.g + g) * s.cg * plane;
       std::int32_t* yg = y + (image * s.g + g) * s.kg * z.pixels;
+      if (s.cg == 1 && s.g > 1) {
+        for (std::int64_t k = 0; k < s.kg; ++k) depthwise(w, xg, f + (g * s.kg + k) * z.taps, yg + k * z.pixels);
+        continue;
+      }
       for (std::int64_t row = 0; row < z.rows; row += z.rows_per_block) {
         const std::int64_t end = std::min(z.rows, row + z.rows_per_block), pixels = (end - row) * w.out[2];
         patches.resize(static_cast<std::size_t>(z.k * pixels));
@@ -174,7 +178,9 @@ Nest conv_nest(const ConvShape& s, Slot x, Slot f, Slot out, DType accumulator, 
   const int c = add_dim(nest, "c", s.cg, true);
   for (std::size_t i = 0; i < w.rank(); ++i)
     r.push_back(add_dim(nest, kernel_dim_names(w.rank())[i], w.kernel[i], true));
-  const auto channel = [&](int inner, std::int64_t per_group) { return g < 0 ? at(inner) : at({{g, per_group}, {inner, 1}}); };
+  const auto channel = [&](int inner, std::int64_t per_group) {
+    return g < 0 ? at(inner) : at({{g, per_group}, {inner, 1}});
+  };
   std::vector<AccessDim> dx{at(n), channel(c, s.cg)}, df{channel(k, s.kg), at(c)}, dy{at(n), channel(k, s.kg)};
   bool padded = false;
   for (std::size_t i = 0; i < w.rank(); ++i) {

@@ -9,10 +9,14 @@ namespace {
 template <class F>
 void visit_width(const Tensor& t, F&& f) {
   switch (storage_size(t.dtype())) {
-    case 1: return f(std::uint8_t{});
-    case 2: return f(std::uint16_t{});
-    case 4: return f(std::uint32_t{});
-    case 8: return f(std::uint64_t{});
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    case 8:
+      return f(std::uint64_t{});
   }
   fail_check(__FILE__, __LINE__, "element size", to_string(t.type()));
 }

@@ -78,7 +78,8 @@ void zip(Tensor& out, F f, const std::array<const Tensor*, sizeof...(In)>& ins) 
           o[flat + i] = static_cast<Out>(f(std::get<I>(p)[base[I] + i * step[I]]...));
       }
     });
-  }(std::make_index_sequence<N>{});
+  }
+  (std::make_index_sequence<N>{});
 }
 
 /// out[i] = in[base + Σ i_d · strides[d]] for every coordinate of `out`: transposes, slices, broadcasts.

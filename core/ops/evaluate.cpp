@@ -44,9 +44,8 @@ TensorMap evaluate_graph(const Graph& g, const TensorMap& inputs, const Evaluate
     if (it == inputs.end() || it->second == nullptr)
       throw InputError("graph '" + g.name + "'", "no value for input '" + tensor.name + "'");
     if (it->second->type() != tensor.type)
-      throw InputError("graph '" + g.name + "'",
-                       fmt::format("input '{}' is {}, expected {}", tensor.name, to_string(it->second->type()),
-                                   to_string(tensor.type)));
+      throw InputError("graph '" + g.name + "'", fmt::format("input '{}' is {}, expected {}", tensor.name,
+                                                             to_string(it->second->type()), to_string(tensor.type)));
     value[t.index()] = it->second;
   }
   TensorMap result;
@@ -56,9 +55,9 @@ TensorMap evaluate_graph(const Graph& g, const TensorMap& inputs, const Evaluate
     for (const TensorId t : node.inputs) {
       operands.push_back(t.valid() ? value[t.index()] : nullptr);
       if (t.valid() && operands.back() == nullptr)
-        throw InputError("graph '" + g.name + "'",
-                         fmt::format("'{}' has no value (a weight by shape only): the graph can't be executed",
-                                     g.tensor(t).name));
+        throw InputError(
+            "graph '" + g.name + "'",
+            fmt::format("'{}' has no value (a weight by shape only): the graph can't be executed", g.tensor(t).name));
     }
     std::vector<Tensor> outputs = evaluate_node(g, n, operands);
     for (std::size_t i = 0; i < outputs.size(); ++i) {

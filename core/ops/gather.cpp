@@ -14,9 +14,7 @@ void require_index(const OpContext& c, std::size_t operand) {
   if (t != DType::i32 && t != DType::i64) c.reject(fmt::format("the indices are {}, expected int32 or int64", name(t)));
 }
 
-std::size_t axis_of(const OpContext& c) {
-  return normal_axis(c, c.attributes->integer("axis", 0), c.shape(0).size());
-}
+std::size_t axis_of(const OpContext& c) { return normal_axis(c, c.attributes->integer("axis", 0), c.shape(0).size()); }
 
 bool known_non_negative(const OpContext& c) {
   if (!is_constant(c, 1)) return false;
@@ -37,9 +35,8 @@ Slot usable_indices(const OpContext& c, NestProgram& p, const std::vector<std::i
     Nest nest;
     Access in = access(input_slot(1), {});
     for (std::size_t i = 0; i < rank; ++i)
-      in.dims.push_back(extents.size() > 1 && i + 1 == rank
-                            ? fixed(static_cast<std::int64_t>(j))
-                            : at(add_dim(nest, "i" + std::to_string(i), t.shape[i])));
+      in.dims.push_back(extents.size() > 1 && i + 1 == rank ? fixed(static_cast<std::int64_t>(j))
+                                                            : at(add_dim(nest, "i" + std::to_string(i), t.shape[i])));
     nest.out = in;
     nest.out.slot = temp;
     nest.ins = {std::move(in)};
@@ -79,8 +76,7 @@ void register_plain(OpRegistry& r) {
     const std::size_t axis = axis_of(c.op);
     const std::vector<std::int64_t> index = c.in(1).to_ints();
     const std::int64_t outer = product(data.shape(), 0, axis), extent = data.shape()[axis];
-    const std::int64_t inner =
-        product(data.shape(), axis + 1, data.shape().size()) * storage_size(data.dtype());
+    const std::int64_t inner = product(data.shape(), axis + 1, data.shape().size()) * storage_size(data.dtype());
     const std::byte* from = data.bytes().data();
     std::byte* to = c.out[0].bytes().data();
     for (std::int64_t o = 0; o < outer; ++o)
@@ -211,9 +207,10 @@ void register_nd(OpRegistry& r) {
     const NdShape s = nd_shape(c);
     const Shape &data = c.shape(0), &index = c.shape(1);
     NestProgram p;
-    const Slot indices = usable_indices(
-        c, p, std::vector<std::int64_t>(data.begin() + static_cast<std::ptrdiff_t>(s.batch),
-                                        data.begin() + static_cast<std::ptrdiff_t>(s.batch + s.depth)));
+    const Slot indices =
+        usable_indices(c, p,
+                       std::vector<std::int64_t>(data.begin() + static_cast<std::ptrdiff_t>(s.batch),
+                                                 data.begin() + static_cast<std::ptrdiff_t>(s.batch + s.depth)));
     Nest nest = nest_over(t.shape);
     std::vector<AccessDim> from;
     for (std::size_t i = 0; i < data.size(); ++i) {

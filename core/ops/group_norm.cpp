@@ -15,7 +15,7 @@ namespace {
 struct Groups {
   std::int64_t n = 1, g = 1, cg = 1;  // x is [n, g · cg, spatial …]
   Shape spatial;
-  bool per_group = false;             // scale and bias
+  bool per_group = false;  // scale and bias
 };
 
 Groups groups_of(const OpContext& c) {
@@ -137,7 +137,8 @@ NestProgram nests(const OpContext& c) {
                 access(input_slot(2), {parameter})};
   d.nest.out = access(output_slot(0), d.x());
   BodyWriter w(work);
-  const int v = w.in(0, work), squares = w.in(1, work), scale = w.in(2, c.type(1).dtype), bias = w.in(3, c.type(2).dtype);
+  const int v = w.in(0, work), squares = w.in(1, work), scale = w.in(2, c.type(1).dtype),
+            bias = w.in(3, c.type(2).dtype);
   const int variance = w.op(ScalarOp::mul, squares, w.number(inverse_count));
   const int inverse = w.op(ScalarOp::rsqrt, w.op(ScalarOp::add, variance, w.number(epsilon(c))));
   const int scaled = w.op(ScalarOp::mul, w.op(ScalarOp::mul, v, inverse), scale);

@@ -48,8 +48,7 @@ class Inference {
     if (!small) return types;
     if (auto values = fold(ctx, kPropagatedElements))
       for (std::size_t i = 0; i < values->size(); ++i)
-        if (node.outputs[i].valid())
-          known_[node.outputs[i]] = std::make_shared<const Tensor>(std::move((*values)[i]));
+        if (node.outputs[i].valid()) known_[node.outputs[i]] = std::make_shared<const Tensor>(std::move((*values)[i]));
     return types;
   }
 

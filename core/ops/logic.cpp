@@ -129,17 +129,16 @@ void register_float_tests(OpRegistry& r) {
     });
   });
   nan.nests = [](const OpContext& c) {
-    return elementwise_nest(c, {0}, c.type(0).dtype, [](BodyWriter& w, const std::vector<int>& v) {
-      return w.test(ScalarOp::is_nan, v[0]);
-    });
+    return elementwise_nest(c, {0}, c.type(0).dtype,
+                            [](BodyWriter& w, const std::vector<int>& v) { return w.test(ScalarOp::is_nan, v[0]); });
   };
   inf.evaluate = widened([](EvalContext& c) {
     const int side = infinity_side(*c.op.attributes);
     visit_float(c.in(0).dtype(), [&](auto tag) {
       using T = decltype(tag);
-      zip<std::uint8_t, T>(
-          c.out[0],
-          [side](T x) { return std::isinf(x) && side != 2 && (side == 0 || (x > 0) == (side > 0)); }, {&c.in(0)});
+      zip<std::uint8_t, T>(c.out[0],
+                           [side](T x) { return std::isinf(x) && side != 2 && (side == 0 || (x > 0) == (side > 0)); },
+                           {&c.in(0)});
     });
   });
   inf.nests = [](const OpContext& c) {

@@ -17,14 +17,13 @@ std::int64_t size_of(const OpContext& c) {
   return size;
 }
 
-double scale_of(const OpContext& c) {
-  return c.attributes->real("alpha", 1e-4) / static_cast<double>(size_of(c));
-}
+double scale_of(const OpContext& c) { return c.attributes->real("alpha", 1e-4) / static_cast<double>(size_of(c)); }
 
 void evaluate(EvalContext& c) {
   const Shape& shape = c.in(0).shape();
   const std::int64_t size = size_of(c.op), channels = shape[1], inner = product(shape, 2, shape.size());
-  const double scale = scale_of(c.op), beta = c.op.attributes->real("beta", 0.75), bias = c.op.attributes->real("bias", 1);
+  const double scale = scale_of(c.op), beta = c.op.attributes->real("beta", 0.75),
+               bias = c.op.attributes->real("bias", 1);
   visit_float(c.in(0).dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = c.in(0).data<T>().data();
@@ -41,8 +40,9 @@ void evaluate(EvalContext& c) {
         }
         const std::int64_t base = (n * channels + ch) * inner;
         for (std::int64_t i = 0; i < inner; ++i)
-          y[base + i] = x[base + i] / std::pow(static_cast<T>(bias) + static_cast<T>(scale) * sum[static_cast<std::size_t>(i)],
-                                               static_cast<T>(beta));
+          y[base + i] =
+              x[base + i] / std::pow(static_cast<T>(bias) + static_cast<T>(scale) * sum[static_cast<std::size_t>(i)],
+                                     static_cast<T>(beta));
       }
   });
 }

@@ -38,8 +38,8 @@ MatMulShape checked_matmul_shape(const OpContext& ctx, std::size_t a, std::size_
     broadcast_shape(ctx, std::vector{Shape(x.begin(), x.end() - 2), Shape(y.begin(), y.end() - 2)});
   MatMulShape s = matmul_shape(x, y);
   if (s.k != s.k_right)
-    ctx.reject(fmt::format("the inner dimensions of {} and {} differ: {} and {}", to_string(x), to_string(y), s.k,
-                           s.k_right));
+    ctx.reject(
+        fmt::format("the inner dimensions of {} and {} differ: {} and {}", to_string(x), to_string(y), s.k, s.k_right));
   return s;
 }
 
@@ -50,9 +50,7 @@ Nest matmul_nest(const MatMulShape& s, Slot a, Slot b, Slot out, DType accumulat
   const int m = s.row ? -1 : add_dim(nest, "m", s.m);
   const int n = s.column ? -1 : add_dim(nest, "n", s.n);
   const int k = add_dim(nest, "k", s.k, true);
-  const auto batch_dims = [&](const Shape& operand) {
-    return broadcast_access(a, operand, s.batch).dims;
-  };
+  const auto batch_dims = [&](const Shape& operand) { return broadcast_access(a, operand, s.batch).dims; };
   std::vector<AccessDim> da = batch_dims(s.a_batch), db = batch_dims(s.b_batch), dout = batch_dims(s.batch);
   if (!s.row) da.push_back(at(m)), dout.push_back(at(m));
   da.push_back(at(k));
@@ -118,7 +116,8 @@ void evaluate_integer(EvalContext& c) {
   const std::size_t a_axis = s.row ? a.shape().size() : a.shape().size() - 2;
   const std::size_t b_axis = s.column ? b.shape().size() : b.shape().size() - 1;
   const std::vector<std::int16_t> ca = centred(c.op, a, zero(2), a_axis), cb = centred(c.op, b, zero(3), b_axis);
-  const std::vector<std::int64_t> sa = broadcast_strides(s.a_batch, s.batch), sb = broadcast_strides(s.b_batch, s.batch);
+  const std::vector<std::int64_t> sa = broadcast_strides(s.a_batch, s.batch),
+                                  sb = broadcast_strides(s.b_batch, s.batch);
   std::vector<std::int16_t> bt(static_cast<std::size_t>(s.k * s.n));
   std::int32_t* out = c.out[0].data<std::int32_t>().data();
   const std::int64_t count = element_count(s.batch);

@@ -25,25 +25,39 @@ struct Value {
 
 double rounded(DType t, double v) {
   switch (t) {
-    case DType::f32: return static_cast<float>(v);
-    case DType::f16: return from_f16(to_f16(static_cast<float>(v)));
-    case DType::bf16: return from_bf16(to_bf16(static_cast<float>(v)));
-    default: return v;
+    case DType::f32:
+      return static_cast<float>(v);
+    case DType::f16:
+      return from_f16(to_f16(static_cast<float>(v)));
+    case DType::bf16:
+      return from_bf16(to_bf16(static_cast<float>(v)));
+    default:
+      return v;
   }
 }
 
 std::int64_t wrapped(DType t, std::int64_t v) {
   switch (t) {
-    case DType::i4: return wrap_i4(v);
-    case DType::u4: return wrap_u4(v);
-    case DType::i8: return static_cast<std::int8_t>(v);
-    case DType::u8: return static_cast<std::uint8_t>(v);
-    case DType::i16: return static_cast<std::int16_t>(v);
-    case DType::u16: return static_cast<std::uint16_t>(v);
-    case DType::i32: return static_cast<std::int32_t>(v);
-    case DType::u32: return static_cast<std::uint32_t>(v);
-    case DType::boolean: return v != 0;
-    default: return v;
+    case DType::i4:
+      return wrap_i4(v);
+    case DType::u4:
+      return wrap_u4(v);
+    case DType::i8:
+      return static_cast<std::int8_t>(v);
+    case DType::u8:
+      return static_cast<std::uint8_t>(v);
+    case DType::i16:
+      return static_cast<std::int16_t>(v);
+    case DType::u16:
+      return static_cast<std::uint16_t>(v);
+    case DType::i32:
+      return static_cast<std::int32_t>(v);
+    case DType::u32:
+      return static_cast<std::uint32_t>(v);
+    case DType::boolean:
+      return v != 0;
+    default:
+      return v;
   }
 }
 
@@ -58,8 +72,8 @@ Value convert(const Value& v, DType to) {
     return whole(to, t.cast(to).get_int(0));
   }
   if (!is_float(to)) return whole(to, v.i);
-  return real(to, v.type == DType::u64 ? static_cast<double>(static_cast<std::uint64_t>(v.i))
-                                       : static_cast<double>(v.i));
+  return real(to,
+              v.type == DType::u64 ? static_cast<double>(static_cast<std::uint64_t>(v.i)) : static_cast<double>(v.i));
 }
 
 Value number(DType t, double v) { return convert({DType::f64, v, 0}, t); }
@@ -80,45 +94,80 @@ void store(Tensor& t, std::int64_t flat, const Value& v) {
 
 double float_op(ScalarOp op, double a, double b) {
   switch (op) {
-    case ScalarOp::add: return a + b;
-    case ScalarOp::sub: return a - b;
-    case ScalarOp::mul: return a * b;
-    case ScalarOp::div: return a / b;
+    case ScalarOp::add:
+      return a + b;
+    case ScalarOp::sub:
+      return a - b;
+    case ScalarOp::mul:
+      return a * b;
+    case ScalarOp::div:
+      return a / b;
     case ScalarOp::mod: {
       const double r = std::fmod(a, b);
       return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     }
-    case ScalarOp::fmod: return std::fmod(a, b);
-    case ScalarOp::min: return std::isnan(a) || a < b ? a : b;
-    case ScalarOp::max: return std::isnan(a) || a > b ? a : b;
-    case ScalarOp::pow: return std::pow(a, b);
-    case ScalarOp::neg: return -a;
-    case ScalarOp::abs: return std::abs(a);
-    case ScalarOp::sign: return a > 0 ? 1 : a < 0 ? -1 : a;
-    case ScalarOp::floor: return std::floor(a);
-    case ScalarOp::ceil: return std::ceil(a);
-    case ScalarOp::round_even: return std::nearbyint(a);
-    case ScalarOp::trunc: return std::trunc(a);
-    case ScalarOp::sqrt: return std::sqrt(a);
-    case ScalarOp::rsqrt: return 1 / std::sqrt(a);
-    case ScalarOp::reciprocal: return 1 / a;
-    case ScalarOp::exp: return std::exp(a);
-    case ScalarOp::log: return std::log(a);
-    case ScalarOp::sin: return std::sin(a);
-    case ScalarOp::cos: return std::cos(a);
-    case ScalarOp::tan: return std::tan(a);
-    case ScalarOp::tanh: return std::tanh(a);
-    case ScalarOp::sinh: return std::sinh(a);
-    case ScalarOp::cosh: return std::cosh(a);
-    case ScalarOp::asin: return std::asin(a);
-    case ScalarOp::acos: return std::acos(a);
-    case ScalarOp::atan: return std::atan(a);
-    case ScalarOp::asinh: return std::asinh(a);
-    case ScalarOp::acosh: return std::acosh(a);
-    case ScalarOp::atanh: return std::atanh(a);
-    case ScalarOp::erf: return std::erf(a);
-    case ScalarOp::sigmoid: return 1 / (1 + std::exp(-a));
-    default: break;
+    case ScalarOp::fmod:
+      return std::fmod(a, b);
+    case ScalarOp::min:
+      return std::isnan(a) || a < b ? a : b;
+    case ScalarOp::max:
+      return std::isnan(a) || a > b ? a : b;
+    case ScalarOp::pow:
+      return std::pow(a, b);
+    case ScalarOp::neg:
+      return -a;
+    case ScalarOp::abs:
+      return std::abs(a);
+    case ScalarOp::sign:
+      return a > 0 ? 1 : a < 0 ? -1 : a;
+    case ScalarOp::floor:
+      return std::floor(a);
+    case ScalarOp::ceil:
+      return std::ceil(a);
+    case ScalarOp::round_even:
+      return std::nearbyint(a);
+    case ScalarOp::trunc:
+      return std::trunc(a);
+    case ScalarOp::sqrt:
+      return std::sqrt(a);
+    case ScalarOp::rsqrt:
+      return 1 / std::sqrt(a);
+    case ScalarOp::reciprocal:
+      return 1 / a;
+    case ScalarOp::exp:
+      return std::exp(a);
+    case ScalarOp::log:
+      return std::log(a);
+    case ScalarOp::sin:
+      return std::sin(a);
+    case ScalarOp::cos:
+      return std::cos(a);
+    case ScalarOp::tan:
+      return std::tan(a);
+    case ScalarOp::tanh:
+      return std::tanh(a);
+    case ScalarOp::sinh:
+      return std::sinh(a);
+    case ScalarOp::cosh:
+      return std::cosh(a);
+    case ScalarOp::asin:
+      return std::asin(a);
+    case ScalarOp::acos:
+      return std::acos(a);
+    case ScalarOp::atan:
+      return std::atan(a);
+    case ScalarOp::asinh:
+      return std::asinh(a);
+    case ScalarOp::acosh:
+      return std::acosh(a);
+    case ScalarOp::atanh:
+      return std::atanh(a);
+    case ScalarOp::erf:
+      return std::erf(a);
+    case ScalarOp::sigmoid:
+      return 1 / (1 + std::exp(-a));
+    default:
+      break;
   }
   throw InternalError(fmt::format("'{}' is no operation on floats", name(op)));
 }
@@ -129,9 +178,12 @@ std::int64_t integer_op(ScalarOp op, DType t, std::int64_t a, std::int64_t b) {
     return t == DType::u64 ? static_cast<std::uint64_t>(x) < static_cast<std::uint64_t>(y) : x < y;
   };
   switch (op) {
-    case ScalarOp::add: return static_cast<std::int64_t>(ua + ub);
-    case ScalarOp::sub: return static_cast<std::int64_t>(ua - ub);
-    case ScalarOp::mul: return static_cast<std::int64_t>(ua * ub);
+    case ScalarOp::add:
+      return static_cast<std::int64_t>(ua + ub);
+    case ScalarOp::sub:
+      return static_cast<std::int64_t>(ua - ub);
+    case ScalarOp::mul:
+      return static_cast<std::int64_t>(ua * ub);
     case ScalarOp::div:
     case ScalarOp::mod:
     case ScalarOp::fmod:
@@ -139,22 +191,35 @@ std::int64_t integer_op(ScalarOp op, DType t, std::int64_t a, std::int64_t b) {
       if (t == DType::u64) return static_cast<std::int64_t>(op == ScalarOp::div ? ua / ub : ua % ub);
       if (b == -1) return op == ScalarOp::div ? static_cast<std::int64_t>(0 - ua) : 0;
       return op == ScalarOp::div ? a / b : op == ScalarOp::mod ? floor_mod(a, b) : a % b;
-    case ScalarOp::min: return less(a, b) ? a : b;
-    case ScalarOp::max: return less(a, b) ? b : a;
-    case ScalarOp::neg: return static_cast<std::int64_t>(0 - ua);
-    case ScalarOp::abs: return less(a, 0) ? static_cast<std::int64_t>(0 - ua) : a;
-    case ScalarOp::sign: return a == 0 ? 0 : less(a, 0) ? -1 : 1;
+    case ScalarOp::min:
+      return less(a, b) ? a : b;
+    case ScalarOp::max:
+      return less(a, b) ? b : a;
+    case ScalarOp::neg:
+      return static_cast<std::int64_t>(0 - ua);
+    case ScalarOp::abs:
+      return less(a, 0) ? static_cast<std::int64_t>(0 - ua) : a;
+    case ScalarOp::sign:
+      return a == 0 ? 0 : less(a, 0) ? -1 : 1;
     case ScalarOp::floor:
     case ScalarOp::ceil:
     case ScalarOp::round_even:
-    case ScalarOp::trunc: return a;
-    case ScalarOp::bit_and: return a & b;
-    case ScalarOp::bit_or: return a | b;
-    case ScalarOp::bit_xor: return a ^ b;
-    case ScalarOp::bit_not: return ~a;
-    case ScalarOp::shift_left: return ub >= 64 ? 0 : static_cast<std::int64_t>(ua << ub);
-    case ScalarOp::shift_right: return ub >= 64 ? 0 : static_cast<std::int64_t>(ua >> ub);
-    default: break;
+    case ScalarOp::trunc:
+      return a;
+    case ScalarOp::bit_and:
+      return a & b;
+    case ScalarOp::bit_or:
+      return a | b;
+    case ScalarOp::bit_xor:
+      return a ^ b;
+    case ScalarOp::bit_not:
+      return ~a;
+    case ScalarOp::shift_left:
+      return ub >= 64 ? 0 : static_cast<std::int64_t>(ua << ub);
+    case ScalarOp::shift_right:
+      return ub >= 64 ? 0 : static_cast<std::int64_t>(ua >> ub);
+    default:
+      break;
   }
   throw InternalError(fmt::format("'{}' is no operation on integers", name(op)));
 }
@@ -170,19 +235,30 @@ bool compare_op(ScalarOp op, const Value& a, const Value& b) {
 Value run_instr(const ScalarInstr& s, const std::vector<Value>& v) {
   const auto arg = [&](int i) -> const Value& { return v[static_cast<std::size_t>(i)]; };
   switch (s.op) {
-    case ScalarOp::constant: return number(s.type, s.imm);
-    case ScalarOp::cast: return convert(arg(s.a), s.type);
-    case ScalarOp::select: return convert(truth(arg(s.a)) ? arg(s.b) : arg(s.c), s.type);
+    case ScalarOp::constant:
+      return number(s.type, s.imm);
+    case ScalarOp::cast:
+      return convert(arg(s.a), s.type);
+    case ScalarOp::select:
+      return convert(truth(arg(s.a)) ? arg(s.b) : arg(s.c), s.type);
     case ScalarOp::less:
     case ScalarOp::less_equal:
-    case ScalarOp::equal: return whole(DType::boolean, compare_op(s.op, arg(s.a), arg(s.b)));
-    case ScalarOp::logical_and: return whole(DType::boolean, truth(arg(s.a)) && truth(arg(s.b)));
-    case ScalarOp::logical_or: return whole(DType::boolean, truth(arg(s.a)) || truth(arg(s.b)));
-    case ScalarOp::logical_xor: return whole(DType::boolean, truth(arg(s.a)) != truth(arg(s.b)));
-    case ScalarOp::logical_not: return whole(DType::boolean, !truth(arg(s.a)));
-    case ScalarOp::is_nan: return whole(DType::boolean, is_float(arg(s.a).type) && std::isnan(arg(s.a).f));
-    case ScalarOp::is_inf: return whole(DType::boolean, is_float(arg(s.a).type) && std::isinf(arg(s.a).f));
-    default: break;
+    case ScalarOp::equal:
+      return whole(DType::boolean, compare_op(s.op, arg(s.a), arg(s.b)));
+    case ScalarOp::logical_and:
+      return whole(DType::boolean, truth(arg(s.a)) && truth(arg(s.b)));
+    case ScalarOp::logical_or:
+      return whole(DType::boolean, truth(arg(s.a)) || truth(arg(s.b)));
+    case ScalarOp::logical_xor:
+      return whole(DType::boolean, truth(arg(s.a)) != truth(arg(s.b)));
+    case ScalarOp::logical_not:
+      return whole(DType::boolean, !truth(arg(s.a)));
+    case ScalarOp::is_nan:
+      return whole(DType::boolean, is_float(arg(s.a).type) && std::isnan(arg(s.a).f));
+    case ScalarOp::is_inf:
+      return whole(DType::boolean, is_float(arg(s.a).type) && std::isinf(arg(s.a).f));
+    default:
+      break;
   }
   const Value& a = arg(s.a);
   const Value b = arity(s.op) > 1 ? arg(s.b) : Value{a.type, 0, 0};
@@ -276,8 +352,8 @@ class Interpreter {
     if (n.contraction) {
       const Value a = convert(ins[0], n.accumulator), b = convert(ins[1], n.accumulator);
       if (is_float(n.accumulator)) return real(n.accumulator, (a.f - n.zero[0]) * (b.f - n.zero[1]));
-      return whole(n.accumulator, (a.i - static_cast<std::int64_t>(n.zero[0])) *
-                                      (b.i - static_cast<std::int64_t>(n.zero[1])));
+      return whole(n.accumulator,
+                   (a.i - static_cast<std::int64_t>(n.zero[0])) * (b.i - static_cast<std::int64_t>(n.zero[1])));
     }
     std::vector<Value> v;
     for (const ScalarInstr& s : n.body.code) {
@@ -307,9 +383,8 @@ class Interpreter {
         result = body(n, at);
       } else {
         result = number(n.accumulator, n.init);
-        walk(n, reduction, 0, at, [&] {
-          result = combined(n.combine, n.accumulator, result, convert(body(n, at), n.accumulator));
-        });
+        walk(n, reduction, 0, at,
+             [&] { result = combined(n.combine, n.accumulator, result, convert(body(n, at), n.accumulator)); });
       }
       write(n.out, at, result);
     });

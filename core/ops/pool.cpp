@@ -73,7 +73,8 @@ void evaluate_max(EvalContext& c) {
     const T* x = c.in(0).data<T>().data();
     T* y = c.out[0].data<T>().data();
     for_windows(w, planes, [&](std::int64_t base, std::int64_t pixel, const Taps& t) {
-      T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+      T best =
+          std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
       std::int64_t where = -1;
       for_taps(w, t, [&](std::int64_t i) {
         if (where >= 0 && !(x[base + i] > best)) return;

@@ -98,9 +98,8 @@ void evaluate_quantize(EvalContext& c) {
   const auto zs = zero.data<double>();
   Tensor wide({DType::f64, x.shape()});
   const auto q = wide.data<double>();
-  for_scales(c, [&](std::int64_t i, std::int64_t s) {
-    q[i] = static_cast<double>(std::nearbyint(xs[i] / ss[s])) + zs[s];
-  });
+  for_scales(
+      c, [&](std::int64_t i, std::int64_t s) { q[i] = static_cast<double>(std::nearbyint(xs[i] / ss[s])) + zs[s]; });
   c.out[0] = wide.cast(to);  // saturates
 }
 
@@ -133,10 +132,10 @@ std::optional<NestProgram> nests(const OpContext& c, bool quantize) {
   BodyWriter w(DType::f32);
   int v = w.in(0, c.type(0).dtype);
   const bool zero = c.has(2) && !(is_constant(c, 2) && [&] {
-    for (const std::int64_t z : c.values[2]->to_ints())
-      if (z != 0) return false;
-    return true;
-  }());
+                      for (const std::int64_t z : c.values[2]->to_ints())
+                        if (z != 0) return false;
+                      return true;
+                    }());
   if (quantize) {
     v = w.op(ScalarOp::round_even, w.op(ScalarOp::div, v, parameter(c, 1, g, nest, w)));
     if (zero) v = w.op(ScalarOp::add, v, parameter(c, 2, g, nest, w));

@@ -35,20 +35,27 @@ Plan plan_of(const OpContext& c) {
 template <class A>
 A element(Kind k, A x) {
   switch (k) {
-    case Kind::l1: return x < A{0} ? A{0} - x : x;
+    case Kind::l1:
+      return x < A{0} ? A{0} - x : x;
     case Kind::l2:
-    case Kind::sum_square: return x * x;
-    default: return x;
+    case Kind::sum_square:
+      return x * x;
+    default:
+      return x;
   }
 }
 
 template <class A>
 A folded(Kind k, A a, A x) {
   switch (k) {
-    case Kind::max: return x > a || x != x ? x : a;
-    case Kind::min: return x < a || x != x ? x : a;
-    case Kind::prod: return a * x;
-    default: return a + x;
+    case Kind::max:
+      return x > a || x != x ? x : a;
+    case Kind::min:
+      return x < a || x != x ? x : a;
+    case Kind::prod:
+      return a * x;
+    default:
+      return a + x;
   }
 }
 
@@ -66,10 +73,13 @@ A finished(Kind k, A a, std::int64_t count) {
     case Kind::mean:
       if constexpr (std::is_integral_v<A>) return count == 0 ? A{0} : a / static_cast<A>(count);
       return a / static_cast<A>(count);
-    case Kind::l2: return static_cast<A>(std::sqrt(static_cast<double>(a)));
+    case Kind::l2:
+      return static_cast<A>(std::sqrt(static_cast<double>(a)));
     case Kind::log_sum:
-    case Kind::log_sum_exp: return static_cast<A>(std::log(static_cast<double>(a)));
-    default: return a;
+    case Kind::log_sum_exp:
+      return static_cast<A>(std::log(static_cast<double>(a)));
+    default:
+      return a;
   }
 }
 
@@ -95,7 +105,8 @@ void evaluate(EvalContext& c, Kind kind) {
     std::vector<A> acc(out.size(), start<A>(kind));
     const auto each = [&](auto&& f) {
       for_rows<1>(in.shape(), {out_strides}, [&](std::int64_t flat, const auto& base, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) f(static_cast<std::size_t>(base[0] + i * step), static_cast<A>(x[flat + i]));
+        for (std::int64_t i = 0; i < n; ++i)
+          f(static_cast<std::size_t>(base[0] + i * step), static_cast<A>(x[flat + i]));
       });
     };
     std::vector<double> largest;
@@ -114,8 +125,9 @@ void evaluate(EvalContext& c, Kind kind) {
         if (kind == Kind::max || kind == Kind::min)
           acc[o] = folded(kind, acc[o], v);
         else
-          acc[o] = static_cast<A>(folded(kind, static_cast<std::uint64_t>(acc[o]),
-                                         element(kind, static_cast<std::uint64_t>(kind == Kind::l1 && v < 0 ? -v : v))));
+          acc[o] =
+              static_cast<A>(folded(kind, static_cast<std::uint64_t>(acc[o]),
+                                    element(kind, static_cast<std::uint64_t>(kind == Kind::l1 && v < 0 ? -v : v))));
       } else {
         acc[o] = folded(kind, acc[o], element(kind, v));
       }
@@ -137,8 +149,8 @@ void evaluate(EvalContext& c, Kind kind) {
 
 struct Steps {
   Combine combine;
-  int (*before)(BodyWriter&, int);                       ///< nullptr: the operand
-  int (*after)(BodyWriter&, int, std::int64_t count);    ///< nullptr: the fold
+  int (*before)(BodyWriter&, int);                     ///< nullptr: the operand
+  int (*after)(BodyWriter&, int, std::int64_t count);  ///< nullptr: the fold
 };
 
 Steps steps_of(Kind k) {
@@ -146,12 +158,18 @@ Steps steps_of(Kind k) {
   const auto absolute = [](BodyWriter& w, int x) { return w.op(abs, x); };
   const auto square = [](BodyWriter& w, int x) { return w.op(mul, x, x); };
   switch (k) {
-    case Kind::max: return {Combine::max, nullptr, nullptr};
-    case Kind::min: return {Combine::min, nullptr, nullptr};
-    case Kind::prod: return {Combine::product, nullptr, nullptr};
-    case Kind::l1: return {Combine::sum, absolute, nullptr};
-    case Kind::sum_square: return {Combine::sum, square, nullptr};
-    case Kind::l2: return {Combine::sum, square, [](BodyWriter& w, int x, std::int64_t) { return w.op(sqrt, x); }};
+    case Kind::max:
+      return {Combine::max, nullptr, nullptr};
+    case Kind::min:
+      return {Combine::min, nullptr, nullptr};
+    case Kind::prod:
+      return {Combine::product, nullptr, nullptr};
+    case Kind::l1:
+      return {Combine::sum, absolute, nullptr};
+    case Kind::sum_square:
+      return {Combine::sum, square, nullptr};
+    case Kind::l2:
+      return {Combine::sum, square, [](BodyWriter& w, int x, std::int64_t) { return w.op(sqrt, x); }};
     case Kind::log_sum:
     case Kind::log_sum_exp:
       return {Combine::sum, nullptr, [](BodyWriter& w, int x, std::int64_t) { return w.op(log, x); }};
@@ -161,7 +179,8 @@ Steps steps_of(Kind k) {
                 if (!is_float(w.work())) return w.op(div, x, w.number(n));
                 return w.op(mul, x, w.number(1 / n));
               }};
-    case Kind::sum: break;
+    case Kind::sum:
+      break;
   }
   return {Combine::sum, nullptr, nullptr};
 }
@@ -169,7 +188,8 @@ Steps steps_of(Kind k) {
 std::optional<NestProgram> nests(const OpContext& c, Kind kind) {
   const Plan plan = plan_of(c);
   const TensorType &in = c.type(0), &out = c.outputs[0];
-  if (plan.noop) return elementwise_nest(c, {0}, out.dtype, [](BodyWriter&, const std::vector<int>& v) { return v[0]; });
+  if (plan.noop)
+    return elementwise_nest(c, {0}, out.dtype, [](BodyWriter&, const std::vector<int>& v) { return v[0]; });
   const DType work = work_type(out.dtype);
   if (!is_float(out.dtype) && (kind == Kind::l2 || kind == Kind::log_sum || kind == Kind::log_sum_exp))
     return std::nullopt;

@@ -46,8 +46,8 @@ Access dropped_access(Slot slot, const Reduction& r) {
   return a;
 }
 
-Nest fold_nest(const Shape& in_shape, const Reduction& r, Slot in, DType in_type, Slot out, DType work,
-               Combine combine, const std::function<int(BodyWriter&, int)>& write) {
+Nest fold_nest(const Shape& in_shape, const Reduction& r, Slot in, DType in_type, Slot out, DType work, Combine combine,
+               const std::function<int(BodyWriter&, int)>& write) {
   Nest nest = reduction_dims(in_shape, r);
   nest.ins = {identity_access(in, in_shape.size())};
   nest.out = kept_access(out, r);

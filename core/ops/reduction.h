@@ -18,8 +18,8 @@ Nest reduction_dims(const Shape& in, const Reduction& r);
 Access kept_access(Slot slot, const Reduction& r);
 Access dropped_access(Slot slot, const Reduction& r);
 /// out = fold of body(in0) with combine; `out` is accessed with kept_access. `write` maps the operand's value.
-Nest fold_nest(const Shape& in_shape, const Reduction& r, Slot in, DType in_type, Slot out, DType work,
-               Combine combine, const std::function<int(BodyWriter&, int)>& write);
+Nest fold_nest(const Shape& in_shape, const Reduction& r, Slot in, DType in_type, Slot out, DType work, Combine combine,
+               const std::function<int(BodyWriter&, int)>& write);
 
 /// The value of an empty fold, which is also where it starts: 0, 1, the lowest or the highest of the type.
 double neutral(Combine c, DType t);

@@ -22,9 +22,10 @@ const TensorType& OpContext::type(std::size_t i) const {
 std::vector<std::int64_t> OpContext::constant_ints(std::size_t i) const {
   type(i);
   if (i >= values.size() || values[i] == nullptr)
-    reject(fmt::format("operand {} decides the shape of the result, so it must be known before the model runs "
-                       "(a constant, or computed from constants and shapes)",
-                       i));
+    reject(
+        fmt::format("operand {} decides the shape of the result, so it must be known before the model runs "
+                    "(a constant, or computed from constants and shapes)",
+                    i));
   return values[i]->to_ints();
 }
 
@@ -92,7 +93,8 @@ std::vector<TensorType> infer_node(const OpContext& ctx) {
   if (given < def->min_inputs || given > def->max_inputs)
     ctx.reject(fmt::format("{} operands, expected {}", given, count_text(def->min_inputs, def->max_inputs)));
   if (ctx.output_count > def->max_outputs)
-    ctx.reject(fmt::format("{} results, expected {}", ctx.output_count, count_text(def->min_outputs, def->max_outputs)));
+    ctx.reject(
+        fmt::format("{} results, expected {}", ctx.output_count, count_text(def->min_outputs, def->max_outputs)));
   try {
     std::vector<TensorType> types = def->infer(ctx);
     if (types.size() < ctx.output_count)

@@ -63,17 +63,14 @@ std::int64_t product(const Shape& shape, std::size_t first, std::size_t last) {
 
 void require_type(const OpContext& ctx, std::size_t operand, unsigned allowed) {
   const DType t = ctx.type(operand).dtype;
-  const unsigned kind = is_float(t)               ? kFloats
-                        : t == DType::boolean     ? kBooleans
-                        : bits(t) == 4            ? kFourBit
-                                                  : kIntegers;
+  const unsigned kind = is_float(t) ? kFloats : t == DType::boolean ? kBooleans : bits(t) == 4 ? kFourBit : kIntegers;
   if ((kind & allowed) == 0) ctx.reject(fmt::format("operand {} is {}, which is not supported here", operand, name(t)));
 }
 
 void require_same_type(const OpContext& ctx, std::size_t a, std::size_t b) {
   if (ctx.type(a).dtype != ctx.type(b).dtype)
-    ctx.reject(fmt::format("operand {} is {}, but operand {} is {}", a, name(ctx.type(a).dtype), b,
-                           name(ctx.type(b).dtype)));
+    ctx.reject(
+        fmt::format("operand {} is {}, but operand {} is {}", a, name(ctx.type(a).dtype), b, name(ctx.type(b).dtype)));
 }
 
 void require_rank(const OpContext& ctx, std::size_t operand, std::size_t rank) {
@@ -83,8 +80,8 @@ void require_rank(const OpContext& ctx, std::size_t operand, std::size_t rank) {
 
 void require_min_rank(const OpContext& ctx, std::size_t operand, std::size_t rank) {
   if (ctx.shape(operand).size() < rank)
-    ctx.reject(fmt::format("operand {} has shape {}, expected rank {} or more", operand,
-                           to_string(ctx.shape(operand)), rank));
+    ctx.reject(
+        fmt::format("operand {} has shape {}, expected rank {} or more", operand, to_string(ctx.shape(operand)), rank));
 }
 
 std::vector<std::int64_t> ints_from(const OpContext& ctx, const std::string& attribute, std::size_t operand,

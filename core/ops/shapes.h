@@ -35,8 +35,8 @@ void require_min_rank(const OpContext& ctx, std::size_t operand, std::size_t ran
 /// Axes given by an attribute or, where `operand` is present, by a constant operand.
 std::vector<std::int64_t> ints_from(const OpContext& ctx, const std::string& attribute, std::size_t operand,
                                     std::vector<std::int64_t> fallback = {});
-bool is_half(DType t);                 ///< fp16 or bf16
-DType work_type(DType t);              ///< fp32 for the 16-bit floats, else the type itself
+bool is_half(DType t);     ///< fp16 or bf16
+DType work_type(DType t);  ///< fp32 for the 16-bit floats, else the type itself
 bool is_constant(const OpContext& ctx, std::size_t operand);
 
 }  // namespace assay

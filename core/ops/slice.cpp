@@ -25,8 +25,8 @@ std::vector<Range> ranges_of(const OpContext& c) {
   const std::vector<std::int64_t> axes = ints_from(c, "axes", 3, all);
   const std::vector<std::int64_t> steps = ints_from(c, "steps", 4, std::vector<std::int64_t>(starts.size(), 1));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    c.reject(fmt::format("{} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(),
-                         steps.size()));
+    c.reject(
+        fmt::format("{} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(), steps.size()));
   normal_axes(c, axes, x.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t axis = normal_axis(c, axes[i], x.size());

@@ -55,8 +55,8 @@ Window window_of(const OpContext& ctx, const Shape& x, const std::vector<std::in
     }
     const std::int64_t room = x[i] + begin + end - reach;
     if (room < 0)
-      ctx.reject(fmt::format("a window of {} does not fit axis {} of {} padded by {} and {}", reach, i, x[i], begin,
-                             end));
+      ctx.reject(
+          fmt::format("a window of {} does not fit axis {} of {} padded by {} and {}", reach, i, x[i], begin, end));
     std::int64_t out = room / w.stride[i] + 1;
     if (ceil_mode) {
       out = ceil_div(room, w.stride[i]) + 1;
@@ -79,12 +79,14 @@ Window with_rank_3(const Window& w) {
 
 std::vector<std::string> output_dim_names(std::size_t rank) {
   const std::vector<std::string> all{"o", "p", "q"};
-  return rank == 1 ? std::vector<std::string>{"p"} : std::vector<std::string>(all.end() - static_cast<std::ptrdiff_t>(rank), all.end());
+  return rank == 1 ? std::vector<std::string>{"p"}
+                   : std::vector<std::string>(all.end() - static_cast<std::ptrdiff_t>(rank), all.end());
 }
 
 std::vector<std::string> kernel_dim_names(std::size_t rank) {
   const std::vector<std::string> all{"t", "r", "s"};
-  return rank == 1 ? std::vector<std::string>{"r"} : std::vector<std::string>(all.end() - static_cast<std::ptrdiff_t>(rank), all.end());
+  return rank == 1 ? std::vector<std::string>{"r"}
+                   : std::vector<std::string>(all.end() - static_cast<std::ptrdiff_t>(rank), all.end());
 }
 
 }  // namespace assay

@@ -101,9 +101,10 @@ class Folding {
     attributes.erase("beta");
     std::vector<std::string> sources = made.sources;
     sources.insert(sources.end(), bn.sources.begin(), bn.sources.end());
-    if (!rewrite_.infer(made.op, inputs, attributes, made.version)) return no("the operation refuses the folded operands");
-    return rewrite_.replace(bn.outputs[0], rewrite_.insert(made.op, inputs, attributes, made.name + "_bn", sources,
-                                                                made.version));
+    if (!rewrite_.infer(made.op, inputs, attributes, made.version))
+      return no("the operation refuses the folded operands");
+    return rewrite_.replace(bn.outputs[0],
+                            rewrite_.insert(made.op, inputs, attributes, made.name + "_bn", sources, made.version));
   }
 
   static WeightLayout layout(const Node& made, const Shape& shape) {

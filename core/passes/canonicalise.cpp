@@ -23,9 +23,7 @@ bool same_type(const Graph& g, const Node& n) {
   return n.outputs[0].valid() && type_of(g, n.inputs[0]) == type_of(g, n.outputs[0]);
 }
 
-bool unused(const Graph& g, TensorId t) {
-  return !t.valid() || (g.uses(t).empty() && !g.tensor(t).is_output);
-}
+bool unused(const Graph& g, TensorId t) { return !t.valid() || (g.uses(t).empty() && !g.tensor(t).is_output); }
 
 bool identity(Rewrite& r, NodeId n) { return bypass(r, n); }
 
@@ -102,7 +100,8 @@ bool pad_by_nothing(Rewrite& r, NodeId n) {
     pads = node.attributes.integers("pads");
   }
   // Equal shapes are not enough: a pad of −1 before and 1 behind shifts.
-  if (!pads || pads->empty() || !std::all_of(pads->begin(), pads->end(), [](std::int64_t p) { return p == 0; })) return false;
+  if (!pads || pads->empty() || !std::all_of(pads->begin(), pads->end(), [](std::int64_t p) { return p == 0; }))
+    return false;
   return bypass(r, n);
 }
 
@@ -130,9 +129,8 @@ bool split(Rewrite& r, NodeId n) {
   if (!concat_node) return false;
   const Node source = g.node(*concat_node);
   const std::size_t rank = type_of(g, node.inputs[0]).shape.size();
-  if (source.inputs.size() != node.outputs.size() ||
-      positive_axis(source.attributes.integer("axis", 1), rank) !=
-          positive_axis(node.attributes.integer("axis", 0), rank))
+  if (source.inputs.size() != node.outputs.size() || positive_axis(source.attributes.integer("axis", 1), rank) !=
+                                                         positive_axis(node.attributes.integer("axis", 0), rank))
     return false;
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     if (node.outputs[i].valid() && type_of(g, source.inputs[i]) != type_of(g, node.outputs[i])) return false;
@@ -178,16 +176,26 @@ bool negate(Rewrite& r, NodeId n) {
 
 const std::map<std::string, Rule>& rules() {
   static const std::map<std::string, Rule> kRules = {
-      {"Identity", identity},       {"Dropout", dropout},
-      {"Cast", cast_to_same},       {"CastLike", cast_to_same},
-      {"Transpose", transpose},     {"Reshape", view},
-      {"Flatten", view},            {"Squeeze", view},
-      {"Unsqueeze", view},          {"Slice", slice_of_all},
-      {"Pad", pad_by_nothing},      {"Expand", repeat_of_nothing},
-      {"Tile", repeat_of_nothing},  {"Concat", concat},
-      {"Split", split},             {"Mul", multiply},
-      {"Div", divide},              {"Sub", subtract},
-      {"Add", add},                 {"Neg", negate},
+      {"Identity", identity},
+      {"Dropout", dropout},
+      {"Cast", cast_to_same},
+      {"CastLike", cast_to_same},
+      {"Transpose", transpose},
+      {"Reshape", view},
+      {"Flatten", view},
+      {"Squeeze", view},
+      {"Unsqueeze", view},
+      {"Slice", slice_of_all},
+      {"Pad", pad_by_nothing},
+      {"Expand", repeat_of_nothing},
+      {"Tile", repeat_of_nothing},
+      {"Concat", concat},
+      {"Split", split},
+      {"Mul", multiply},
+      {"Div", divide},
+      {"Sub", subtract},
+      {"Add", add},
+      {"Neg", negate},
   };
   return kRules;
 }

@@ -4,12 +4,17 @@
 
 #include <bit>
 #include <map>
+#include <unordered_map>
 
 #include "core/base/hash.h"
 #include "core/passes/rewrite.h"
 
 namespace assay {
 namespace {
+
+// Shapes, axes, scalars, scales. Larger constants are weights: equal ones are rare, and to hash them all would cost
+// more than every other pass together.
+constexpr std::size_t kMaxMergedBytes = 4096;
 
 std::string content(const Tensor& t) {
   const std::string_view bytes(reinterpret_cast<const char*>(t.bytes().data()), t.bytes().size());
@@ -41,13 +46,19 @@ std::string key_of(const Node& n) {
 
 void merge_constants(Rewrite& rewrite) {
   Graph& g = rewrite.graph();
-  std::map<std::string, TensorId> first;
+  std::map<std::string, TensorId> by_content;
+  std::unordered_map<const Tensor*, TensorId> by_value;  // looked up only, never iterated
   for (const TensorId t : g.tensors()) {
     const GraphTensor& tensor = g.tensor(t);
     if (tensor.kind != TensorKind::constant || tensor.value == nullptr || tensor.is_output) continue;
-    const auto [it, is_new] = first.emplace(content(*tensor.value), t);
-    if (is_new) continue;
-    g.replace_uses(t, it->second);
+    TensorId kept;
+    if (tensor.value->bytes().size() <= kMaxMergedBytes) {
+      kept = by_content.emplace(content(*tensor.value), t).first->second;
+    } else {
+      kept = by_value.emplace(tensor.value.get(), t).first->second;
+    }
+    if (kept == t) continue;
+    g.replace_uses(t, kept);
     g.remove_tensor(t);
     rewrite.note_edit();
   }

@@ -119,7 +119,7 @@ class Recognition {
   }
 
   bool refuse(NodeId n, const std::string& what, const std::string& why) {
-    context_.remark(kPass, g_.node(n).name, "not made a " + what + ": " + why);
+    context_.remark(kPass, g_.node(n).name, "not made " + what + ": " + why);
     return false;
   }
 
@@ -189,7 +189,8 @@ class Recognition {
     Attributes attributes;
     attributes.set("axis", axes.front());
     attributes.set("epsilon", epsilon);
-    if (!rewrite_.infer(op, inputs, attributes, version)) return refuse(normal, op, "the operation refuses the operands");
+    if (!rewrite_.infer(op, inputs, attributes, version))
+      return refuse(normal, op, "the operation refuses the operands");
     const TensorId out = g_.node(last).outputs[0];
     return rewrite_.replace(
         out, rewrite_.insert(op, inputs, attributes, g_.node(last).name + "_norm", sources(last), version));
@@ -213,8 +214,8 @@ class Recognition {
     if (!closed(division)) return refuse(division, "Softmax", "a piece has another use");
     Attributes attributes;
     attributes.set("axis", axes[0]);
-    return rewrite_.replace(div.outputs[0], rewrite_.insert("Softmax", {x}, attributes, div.name + "_softmax",
-                                                            sources(division)));
+    return rewrite_.replace(div.outputs[0],
+                            rewrite_.insert("Softmax", {x}, attributes, div.name + "_softmax", sources(division)));
   }
 
   Rewrite rewrite_;

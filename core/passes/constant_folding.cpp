@@ -40,7 +40,17 @@ class Folder {
     if (kept_for_absorption(node)) return false;
     if (is_interface_copy(node)) return false;
     if (!within_limits(n, node)) return false;
-    return has_values ? fold_value(n, node) : fold_weight(n, node);
+    const std::string growth = growth_of(node);
+    if (!(has_values ? fold_value(n, node) : fold_weight(n, node))) return false;
+    if (!growth.empty()) context_.remark(kPass, node.name, growth);
+    return true;
+  }
+
+  // A quantised weight that no integer product took is read as floats: more bytes than the file has.
+  std::string growth_of(const Node& node) const {
+    if (node.op != "DequantizeLinear") return "";
+    return fmt::format("dequantised at compile time: {} instead of {} bytes", g_.tensor(node.outputs[0]).type.bytes(),
+                       g_.tensor(node.inputs[0]).type.bytes());
   }
 
   bool kept_for_absorption(const Node& node) const {
@@ -105,8 +115,7 @@ class Folder {
       return true;
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.outputs[i].valid())
-        g_.set_value(node.outputs[i], std::make_shared<const Tensor>(std::move(results[i])));
+      if (node.outputs[i].valid()) g_.set_value(node.outputs[i], std::make_shared<const Tensor>(std::move(results[i])));
     remove_unused(g_, {n});
     return true;
   }

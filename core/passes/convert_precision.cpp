@@ -48,8 +48,7 @@ class Converter {
     for (const NodeId n : from_.topological_order()) node(n);
     for (const TensorId t : from_.outputs()) out_.mark_output(original(t));
     for (const TensorId t : from_.inputs())
-      if (!from_.tensor(t).state_alias.empty())
-        out_.set_state_alias(originals_.at(t), from_.tensor(t).state_alias);
+      if (!from_.tensor(t).state_alias.empty()) out_.set_state_alias(originals_.at(t), from_.tensor(t).state_alias);
     infer_types(out_);
     return std::move(out_);
   }
@@ -97,9 +96,9 @@ class Converter {
     }
     const TensorId value = values_.at(t);
     if (!changes(tensor.type) || is_state(tensor.name)) return originals_[t] = value;
-    return originals_[t] = cast(value, tensor.type.dtype,
-                                tensor.is_output ? tensor.name : tensor.name + "_" + std::string(name(tensor.type.dtype)),
-                                {});
+    return originals_[t] =
+               cast(value, tensor.type.dtype,
+                    tensor.is_output ? tensor.name : tensor.name + "_" + std::string(name(tensor.type.dtype)), {});
   }
 
   // The tensor as the converted graph computes with it.
@@ -117,9 +116,9 @@ class Converter {
     Node copy = from_.node(n);
     for (auto [key, attribute] : copy.attributes.values()) {
       if (std::holds_alternative<std::shared_ptr<const Graph>>(attribute))
-        throw InputError("node '" + copy.name + "'",
-                         fmt::format("conversion to {} of a node that holds a graph ({}) is not supported", name(to_),
-                                     copy.op));
+        throw InputError(
+            "node '" + copy.name + "'",
+            fmt::format("conversion to {} of a node that holds a graph ({}) is not supported", name(to_), copy.op));
       const auto* constant = std::get_if<std::shared_ptr<const Tensor>>(&attribute);
       if (constant != nullptr && *constant != nullptr && changes((*constant)->type()))
         copy.attributes.set(key, std::make_shared<const Tensor>(converted(**constant, to_)));
@@ -163,7 +162,8 @@ class Converter {
 
 Graph convert_precision(const Graph& g, DType to) {
   if (to != DType::f32 && to != DType::f16 && to != DType::bf16)
-    throw InputError("--precision", fmt::format("conversion to {} is not possible; expected fp32, fp16 or bf16", name(to)));
+    throw InputError("--precision",
+                     fmt::format("conversion to {} is not possible; expected fp32, fp16 or bf16", name(to)));
   Graph out = Converter(g, to).run();
   verify_graph(out);
   return out;

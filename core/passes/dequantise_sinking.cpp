@@ -73,8 +73,7 @@ class Sinking {
     inputs[0] = g_.node(dq).inputs[0];
     if (node.outputs.size() != 1) return split(node, dq, inputs);
     if (!rewrite_.infer(node.op, inputs, node.attributes, node.version)) return;
-    const TensorId moved =
-        rewrite_.insert(node.op, inputs, node.attributes, node.name + "_q", sources, node.version);
+    const TensorId moved = rewrite_.insert(node.op, inputs, node.attributes, node.name + "_q", sources, node.version);
     rewrite_.replace(node.outputs[0], dequantised(moved, dq, axis));
   }
 

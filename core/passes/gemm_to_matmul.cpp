@@ -1,5 +1,8 @@
 #include "core/passes/gemm_to_matmul.h"
 
+#include <algorithm>
+
+#include "core/ir/convert.h"
 #include "core/passes/rewrite.h"
 
 namespace assay {
@@ -10,18 +13,17 @@ const char* const kPass = "gemm-to-matmul";
 Tensor transposed(const Tensor& t) {
   const std::int64_t rows = t.shape()[0], cols = t.shape()[1];
   Tensor out({t.dtype(), {cols, rows}});
-  const auto width = static_cast<std::size_t>(storage_size(t.dtype()));
-  const std::byte* from = t.bytes().data();
-  std::byte* to = out.bytes().data();
-  // Square blocks: a large weight is neither read nor written a cache line per element.
-  constexpr std::int64_t kBlock = 32;
-  for (std::int64_t i0 = 0; i0 < rows; i0 += kBlock)
-    for (std::int64_t j0 = 0; j0 < cols; j0 += kBlock)
-      for (std::int64_t i = i0; i < std::min(rows, i0 + kBlock); ++i)
+  visit_storage(t.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* const from = t.data<T>().data();
+    T* const to = out.data<T>().data();
+    // Square blocks: a large weight is neither read nor written a cache line per element.
+    constexpr std::int64_t kBlock = 32;
+    for (std::int64_t i0 = 0; i0 < rows; i0 += kBlock)
+      for (std::int64_t j0 = 0; j0 < cols; j0 += kBlock)
         for (std::int64_t j = j0; j < std::min(cols, j0 + kBlock); ++j)
-          for (std::size_t k = 0; k < width; ++k)
-            to[static_cast<std::size_t>(j * rows + i) * width + k] =
-                from[static_cast<std::size_t>(i * cols + j) * width + k];
+          for (std::int64_t i = i0; i < std::min(rows, i0 + kBlock); ++i) to[j * rows + i] = from[i * cols + j];
+  });
   return out;
 }
 

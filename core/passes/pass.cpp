@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 
 #include "core/base/check.h"
 #include "core/base/error.h"
@@ -23,11 +25,11 @@ void require_pass(const std::vector<Pass>& pipeline, const std::string& option, 
     if (name == "all") return;
     names.emplace_back("all");
   }
-  throw InputError(Diagnostic{
-      .pos = {},
-      .path = option,
-      .message = fmt::format("no pass is called '{}'; the passes are {}", name, fmt::join(names, ", ")),
-      .suggestion = nearest_name(name, names).value_or("")});
+  throw InputError(
+      Diagnostic{.pos = {},
+                 .path = option,
+                 .message = fmt::format("no pass is called '{}'; the passes are {}", name, fmt::join(names, ", ")),
+                 .suggestion = nearest_name(name, names).value_or("")});
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -60,8 +62,8 @@ std::vector<PassRecord> run_passes(Graph& g, const std::vector<Pass>& pipeline, 
   std::vector<PassRecord> records;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const Pass& pass = pipeline[i];
-    const bool enabled = std::find(options.disabled.begin(), options.disabled.end(), pass.name) ==
-                         options.disabled.end();
+    const bool enabled =
+        std::find(options.disabled.begin(), options.disabled.end(), pass.name) == options.disabled.end();
     if (enabled) {
       PassRecord record{.name = pass.name};
       const auto start = std::chrono::steady_clock::now();

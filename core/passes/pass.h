@@ -24,16 +24,16 @@ struct Pass {
 };
 
 struct PassOptions {
-  std::vector<std::string> disabled;
-  std::string dump_after;               ///< pass name or `all`
+  std::vector<std::string> disabled = {};
+  std::string dump_after = {};           ///< pass name or `all`
   std::string dump_dir = ".";
-  std::string stop_after;
+  std::string stop_after = {};
   bool check_values = false;            ///< execute before and after every pass on seeded inputs and compare
   std::uint64_t seed = 1;
 };
 
 struct PassRecord {
-  std::string name;
+  std::string name = {};
   std::size_t rewrites = 0;
   double seconds = 0;                   ///< wall time: for people, never in an export
   std::size_t nodes_after = 0;

@@ -43,9 +43,7 @@ class Absorption {
   }
 
  private:
-  void stay(const Node& node, const std::string& why) {
-    context_.remark(kPass, node.name, "stays on floats: " + why);
-  }
+  void stay(const Node& node, const std::string& why) { context_.remark(kPass, node.name, "stays on floats: " + why); }
 
   std::optional<Quantised> dequantised(TensorId t) const {
     const auto dq = producer_if(g_, t, "DequantizeLinear");
@@ -58,8 +56,8 @@ class Absorption {
   void conv(const Node& node) {
     const auto x = dequantised(node.inputs[0]), w = dequantised(node.inputs[1]);
     if (!x && !w) return;
-    if (!x || !w) return stay(node, "only one operand is dequantised, by constants");
-    const Shape& shape = g_.tensor(w->q).type.shape;
+    if (!x || !w) return stay(node, "one operand is not dequantised by constant scales");
+    const Shape shape = g_.tensor(w->q).type.shape;
     const std::int64_t length = element_count(Shape(shape.begin() + 1, shape.end()));
     if (const std::string why = illegal(*x, *w, 0, length); !why.empty()) return stay(node, why);
     const auto sum = integer_product("ConvInteger", node, node.attributes, *x, *w);
@@ -72,8 +70,8 @@ class Absorption {
   void matmul(const Node& node) {
     const auto a = dequantised(node.inputs[0]), b = dequantised(node.inputs[1]);
     if (!a && !b) return;
-    if (!a || !b) return stay(node, "only one operand is dequantised, by constants");
-    const Shape& shape = g_.tensor(b->q).type.shape;
+    if (!a || !b) return stay(node, "one operand is not dequantised by constant scales");
+    const Shape shape = g_.tensor(b->q).type.shape;
     const std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
     if (!b->how.per_tensor() && last == 0) return stay(node, "the vector operand has several scales");
     const std::int64_t length = last == 0 ? shape[0] : shape[static_cast<std::size_t>(last) - 1];
@@ -87,7 +85,7 @@ class Absorption {
     const auto w = quantisation_of(g_, node.inputs[3], node.inputs[4], node.inputs[5], 0);
     if (!x || !w) return stay(node, "its scales and zero points are not constants");
     const Quantised data{node.inputs[0], *x}, weights{node.inputs[3], *w};
-    const Shape& shape = g_.tensor(weights.q).type.shape;
+    const Shape shape = g_.tensor(weights.q).type.shape;
     const std::int64_t length = element_count(Shape(shape.begin() + 1, shape.end()));
     if (const std::string why = illegal(data, weights, 0, length); !why.empty()) return stay(node, why);
     auto sum = integer_product("ConvInteger", node, node.attributes, data, weights);
@@ -98,7 +96,7 @@ class Absorption {
   }
 
   void qlinear_matmul(const Node& node) {
-    const Shape& shape = g_.tensor(node.inputs[3]).type.shape;
+    const Shape shape = g_.tensor(node.inputs[3]).type.shape;
     const std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
     const auto a = quantisation_of(g_, node.inputs[0], node.inputs[1], node.inputs[2], -2);
     const auto b = quantisation_of(g_, node.inputs[3], node.inputs[4], node.inputs[5], last);
@@ -121,8 +119,8 @@ class Absorption {
     if (!w.how.per_tensor() && w.how.axis != weight_axis)
       return fmt::format("weights scaled along axis {}, expected {}", w.how.axis, weight_axis);
     if (!w.how.uniform_zero()) return "several zero points";
-    const double largest = static_cast<double>(length) * static_cast<double>(largest_value(x)) *
-                           static_cast<double>(largest_value(w));
+    const double largest =
+        static_cast<double>(length) * static_cast<double>(largest_value(x)) * static_cast<double>(largest_value(w));
     if (largest > std::numeric_limits<std::int32_t>::max())
       return fmt::format("a sum of {} products can reach {:.3g}, which overflows int32", length, largest);
     return "";

@@ -9,14 +9,14 @@ namespace assay {
 
 /// What a QuantizeLinear or DequantizeLinear with constant parameters means: x = (q − zero) · scale.
 struct Quantisation {
-  DType type = DType::i8;               ///< of q
-  DType real = DType::f32;              ///< of x
-  std::vector<double> scale;            ///< one, or one per index of `axis`
-  std::vector<std::int64_t> zero;       ///< as many
-  std::int64_t axis = 0;                ///< counted from the front; no meaning if there is one scale
+  DType type = DType::i8;          ///< of q
+  DType real = DType::f32;         ///< of x
+  std::vector<double> scale;       ///< one, or one per index of `axis`
+  std::vector<std::int64_t> zero;  ///< as many
+  std::int64_t axis = 0;           ///< counted from the front; no meaning if there is one scale
   bool per_tensor() const { return scale.size() == 1; }
-  std::optional<std::int64_t> uniform_zero() const;   ///< the zero point if all are equal
-  bool scales_positive() const;         ///< all finite, normal and > 0: monotone, and exactly undone by quantising
+  std::optional<std::int64_t> uniform_zero() const;  ///< the zero point if all are equal
+  bool scales_positive() const;  ///< all finite, normal and > 0: monotone, and exactly undone by quantising
   friend bool operator==(const Quantisation&, const Quantisation&) = default;
 };
 

@@ -35,7 +35,9 @@ std::map<std::string, double> calibrate(const Graph& g, const std::vector<Tensor
     for (const auto& [name, value] : values) {
       if (!is_float(value->dtype())) continue;
       double& range = largest[name];
-      const auto widen = [&range](double v) { range = std::abs(v) <= range ? range : std::abs(v); };  // NaN sticks
+      const auto widen = [&range](double v) {
+        if (!std::isnan(range) && !(std::abs(v) <= range)) range = std::abs(v);  // NaN is found and kept
+      };
       if (value->dtype() == DType::f32) {
         for (const float v : value->data<float>()) widen(v);
       } else {
@@ -149,7 +151,8 @@ class Quantiser {
     } else {
       const double range = ranges_.at(original_name(tensor.name));
       if (!std::isfinite(range))
-        throw InputError("tensor '" + tensor.name + "'", "can't be quantised: the calibration run gave infinity or NaN");
+        throw InputError("tensor '" + tensor.name + "'",
+                         "can't be quantised: the calibration run gave infinity or NaN");
       const Tensor value = Tensor::scalar(DType::f32, scale_of(range));
       out.scales = {value.get(0)};
       scale = rewrite_.constant(tensor.name + "_scale", value);

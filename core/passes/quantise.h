@@ -14,7 +14,7 @@ namespace assay {
 /// InputError when there is no calibration, and when a calibrated tensor holds infinities or NaN. A graph whose
 /// weights have no values can't be calibrated: with no calibration given, its scales have no values either.
 struct QuantiseOptions {
-  std::vector<TensorMap> calibration;   ///< at least one input set
+  std::vector<TensorMap> calibration = {};   ///< at least one input set
 };
 struct QuantiseResult {
   Graph graph;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/error.h"
@@ -13,30 +14,43 @@ namespace assay {
 
 std::int64_t onnx_type_number(DType t) {
   switch (t) {
-    case DType::f32: return 1;
-    case DType::u8: return 2;
-    case DType::i8: return 3;
-    case DType::u16: return 4;
-    case DType::i16: return 5;
-    case DType::i32: return 6;
-    case DType::i64: return 7;
-    case DType::boolean: return 9;
-    case DType::f16: return 10;
-    case DType::f64: return 11;
-    case DType::u32: return 12;
-    case DType::u64: return 13;
-    case DType::bf16: return 16;
-    case DType::u4: return 21;
-    case DType::i4: return 22;
+    case DType::f32:
+      return 1;
+    case DType::u8:
+      return 2;
+    case DType::i8:
+      return 3;
+    case DType::u16:
+      return 4;
+    case DType::i16:
+      return 5;
+    case DType::i32:
+      return 6;
+    case DType::i64:
+      return 7;
+    case DType::boolean:
+      return 9;
+    case DType::f16:
+      return 10;
+    case DType::f64:
+      return 11;
+    case DType::u32:
+      return 12;
+    case DType::u64:
+      return 13;
+    case DType::bf16:
+      return 16;
+    case DType::u4:
+      return 21;
+    case DType::i4:
+      return 22;
   }
   fail_check(__FILE__, __LINE__, "dtype", std::to_string(static_cast<int>(t)));
 }
 
 bool is_constant(const Graph& g, TensorId t) { return t.valid() && g.tensor(t).kind == TensorKind::constant; }
 
-const Tensor* value_of(const Graph& g, TensorId t) {
-  return is_constant(g, t) ? g.tensor(t).value.get() : nullptr;
-}
+const Tensor* value_of(const Graph& g, TensorId t) { return is_constant(g, t) ? g.tensor(t).value.get() : nullptr; }
 
 std::optional<double> scalar_value(const Graph& g, TensorId t) {
   const Tensor* v = value_of(g, t);
@@ -149,8 +163,7 @@ TensorId Rewrite::constant_ints(const std::string& hint, const std::vector<std::
   return constant(hint, Tensor::of<std::int64_t>(DType::i64, {static_cast<std::int64_t>(values.size())}, values));
 }
 
-TensorId Rewrite::reshape(TensorId x, const Shape& shape, const std::string& hint,
-                          const std::vector<std::string>& sources) {
+TensorId Rewrite::reshape(TensorId x, Shape shape, const std::string& hint, const std::vector<std::string>& sources) {
   if (g_.tensor(x).type.shape == shape) return x;
   Attributes attributes;
   // A zero in the shape operand would otherwise mean "as in the input".
@@ -180,8 +193,8 @@ bool Rewrite::replace(TensorId old, TensorId now) {
   const std::optional<NodeId> maker = g_.producer(old), heir = g_.producer(now);
   if (is_output && (g_.tensor(now).is_output || !heir)) return false;
   ASSAY_CHECK(g_.tensor(old).type == g_.tensor(now).type,
-              fmt::format("'{}' is {}, '{}' is {}", interface_name, to_string(g_.tensor(old).type),
-                          g_.tensor(now).name, to_string(g_.tensor(now).type)));
+              fmt::format("'{}' is {}, '{}' is {}", interface_name, to_string(g_.tensor(old).type), g_.tensor(now).name,
+                          to_string(g_.tensor(now).type)));
   g_.replace_uses(old, now);
   if (is_output) {
     g_.set_name(old, interface_name + "_replaced");

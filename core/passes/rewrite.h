@@ -21,8 +21,8 @@ bool is_constant(const Graph& g, TensorId t);                    ///< valid and 
 const Tensor* value_of(const Graph& g, TensorId t);              ///< nullptr unless it is a constant with a value
 std::optional<double> scalar_value(const Graph& g, TensorId t);  ///< of a constant with exactly one element
 std::optional<std::vector<std::int64_t>> ints_value(const Graph& g, TensorId t);
-TensorId operand(const Node& n, std::size_t i);                  ///< invalid id if absent
-bool used_once(const Graph& g, TensorId t);                      ///< one use, and not an output of the graph
+TensorId operand(const Node& n, std::size_t i);  ///< invalid id if absent
+bool used_once(const Graph& g, TensorId t);      ///< one use, and not an output of the graph
 std::optional<NodeId> producer_if(const Graph& g, TensorId t, const std::string& op);
 /// The node that is the only use of `t`, if it is an `op`.
 std::optional<NodeId> sole_user_if(const Graph& g, TensorId t, const std::string& op);
@@ -52,7 +52,7 @@ class Rewrite {
   TensorId constant(const std::string& hint, Tensor value);
   TensorId constant_ints(const std::string& hint, const std::vector<std::int64_t>& values);
   /// `x` seen with another shape: Reshape, or `x` itself if that is its shape.
-  TensorId reshape(TensorId x, const Shape& shape, const std::string& hint, const std::vector<std::string>& sources);
+  TensorId reshape(TensorId x, Shape shape, const std::string& hint, const std::vector<std::string>& sources);
   TensorId transpose(TensorId x, const std::vector<std::int64_t>& perm, const std::string& hint,
                      const std::vector<std::string>& sources);
   TensorId cast(TensorId x, DType to, const std::string& hint, const std::vector<std::string>& sources);
@@ -61,7 +61,7 @@ class Rewrite {
   /// the graph, `now` takes its name, so that the interface stays. False, and nothing changes, where that can't be:
   /// `now` is an input, a constant or another output of the graph, or produced by something dead.
   bool replace(TensorId old, TensorId now);
-  std::size_t count() const { return count_; }        ///< replacements and other edits made
+  std::size_t count() const { return count_; }  ///< replacements and other edits made
   void note_edit() { ++count_; }
 
   /// Removes nodes that replacements left unused, then what fed only them, and nodes and constants made here that
@@ -71,8 +71,8 @@ class Rewrite {
  private:
   Graph& g_;
   std::size_t count_ = 0;
-  std::vector<std::pair<TensorId, std::string>> constants_;   ///< created here, with their names
-  std::vector<NodeId> superseded_;                            ///< to be removed if nothing reads them
+  std::vector<std::pair<TensorId, std::string>> constants_;  ///< created here, with their names
+  std::vector<NodeId> superseded_;                           ///< to be removed if nothing reads them
 };
 
 /// Removes `start` and, transitively, the nodes and constants that only they used. Nodes still in use are kept.

@@ -15,12 +15,14 @@ bool is_view(const std::string& op) {
 
 // Elementwise whatever the shape, with every operand but the first a single element (or absent).
 bool is_pointwise(const Graph& g, const Node& n) {
-  static const std::set<std::string> kUnary = {
-      "Abs",     "Neg",     "Sign",  "Floor", "Ceil",    "Round",       "Sqrt",      "Reciprocal", "Exp",  "Log",
-      "Sin",     "Cos",     "Tanh",  "Erf",   "Sigmoid", "Relu",        "LeakyRelu", "Elu",        "Selu", "Softplus",
-      "Softsign", "HardSigmoid", "HardSwish", "Gelu", "Mish", "Not", "Cast", "Clip", "Celu", "ThresholdedRelu"};
-  static const std::set<std::string> kBinary = {"Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "QuantizeLinear",
-                                                "DequantizeLinear"};
+  static const std::set<std::string> kUnary = {"Abs",      "Neg",         "Sign",       "Floor", "Ceil",
+                                               "Round",    "Sqrt",        "Reciprocal", "Exp",   "Log",
+                                               "Sin",      "Cos",         "Tanh",       "Erf",   "Sigmoid",
+                                               "Relu",     "LeakyRelu",   "Elu",        "Selu",  "Softplus",
+                                               "Softsign", "HardSigmoid", "HardSwish",  "Gelu",  "Mish",
+                                               "Not",      "Cast",        "Clip",       "Celu",  "ThresholdedRelu"};
+  static const std::set<std::string> kBinary = {
+      "Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "QuantizeLinear", "DequantizeLinear"};
   if (n.outputs.size() != 1 || n.inputs.empty()) return false;
   if (!kUnary.contains(n.op) && !kBinary.contains(n.op)) return false;
   for (std::size_t i = 1; i < n.inputs.size(); ++i) {
@@ -110,7 +112,7 @@ bool through_matmul(Rewrite& r, NodeId n) {
     std::vector<std::int64_t> perm(g.tensor(t).type.shape.size());
     std::iota(perm.begin(), perm.end(), 0);
     std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-    return r.transpose(t, perm, g.tensor(t).name + "_t", {});
+    return r.transpose(t, perm, g.tensor(t).name + "_t", matmul.sources);
   };
   const TensorId left = swapped(matmul.inputs[1]), right = swapped(matmul.inputs[0]);
   return r.replace(outer.outputs[0], r.insert("MatMul", {left, right}, {}, matmul.name + "_t", matmul.sources));

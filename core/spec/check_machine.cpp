@@ -66,11 +66,13 @@ class MachineCheck {
           all *= static_cast<double>(u.rows) * static_cast<double>(u.cols) * u.count;
         }
       }
-      if (all > kMostBytes) at(mem, "capacity", fmt::format("all instances together hold {:.3g} B; expected at most 2^60", all));
+      if (all > kMostBytes)
+        at(mem, "capacity", fmt::format("all instances together hold {:.3g} B; expected at most 2^60", all));
     }
     for (const MatrixUnit& u : m_.matrix_units) {
       const double all = static_cast<double>(u.macs_per_cycle()) * u.count * static_cast<double>(m_.grid.cores());
-      if (all > kMostMacs) at(u, "", fmt::format("all instances together do {:.3g} MACs a cycle; expected at most 2^40", all));
+      if (all > kMostMacs)
+        at(u, "", fmt::format("all instances together do {:.3g} MACs a cycle; expected at most 2^40", all));
     }
   }
 
@@ -120,7 +122,8 @@ class MachineCheck {
       for (const MemoryId id : *list) {
         const Memory& mem = m_.memory(id);
         if (mem.scope != Scope::core || mem.kind == MemoryKind::cache) {
-          at(u, field, fmt::format("'{}' is not a memory of the core; a dma has to bring the data there first", mem.name));
+          at(u, field,
+             fmt::format("'{}' is not a memory of the core; a dma has to bring the data there first", mem.name));
         }
       }
     }
@@ -162,7 +165,8 @@ class MachineCheck {
     const Memory& mem = m_.memory(id);
     if (reached_[id.index()] || mem.scope == Scope::pe || mem.kind == MemoryKind::cache) return;
     if (mem.kind == MemoryKind::accumulator) {
-      if (!vector_reads(id)) at(mem, "", "nothing empties this accumulator: no dma reaches it and no vector unit reads it");
+      if (!vector_reads(id))
+        at(mem, "", "nothing empties this accumulator: no dma reaches it and no vector unit reads it");
       return;
     }
     at(mem, "", "no dma link leads here from DRAM; expected a chain of dma links with this memory in `near`");
@@ -173,7 +177,8 @@ class MachineCheck {
       bool held = false;
       for (std::size_t i = 0; i < m_.memories.size(); ++i) {
         const Memory& mem = m_.memories[i];
-        held = held || (mem.scope == Scope::core && mem.kind == MemoryKind::scratchpad && reached_[i] && mem.may_hold(r));
+        held =
+            held || (mem.scope == Scope::core && mem.kind == MemoryKind::scratchpad && reached_[i] && mem.may_hold(r));
       }
       if (!held) {
         report_("memories", fmt::format("no scratchpad of the core holds {}; expected one with that role in `holds` "
@@ -192,9 +197,8 @@ class MachineCheck {
         at(u, "reads", fmt::format("none of these memories holds {}", kRoleNames.at(static_cast<std::size_t>(r))));
       }
     }
-    const bool accumulates = std::any_of(m_.memories.begin(), m_.memories.end(), [&](const Memory& mem) {
-      return is_core(mem, MemoryKind::accumulator);
-    });
+    const bool accumulates = std::any_of(m_.memories.begin(), m_.memories.end(),
+                                         [&](const Memory& mem) { return is_core(mem, MemoryKind::accumulator); });
     const MemoryKind kind = accumulates ? MemoryKind::accumulator : MemoryKind::scratchpad;
     std::vector<const Memory*> places;
     for (std::size_t i = 0; i < m_.memories.size(); ++i) {
@@ -209,12 +213,12 @@ class MachineCheck {
       return;
     }
     for (const MatrixType& t : u.types) {
-      const bool stored = std::any_of(places.begin(), places.end(), [&t](const Memory* mem) {
-        return !mem->dtype || *mem->dtype == t.accumulator;
-      });
+      const bool stored = std::any_of(places.begin(), places.end(),
+                                      [&t](const Memory* mem) { return !mem->dtype || *mem->dtype == t.accumulator; });
       if (!stored) {
-        at(u, "dtypes", fmt::format("accumulates {} in {}, but '{}' stores {}", name(t.operand), name(t.accumulator),
-                                    places.front()->name, name(*places.front()->dtype)));
+        at(u, "dtypes",
+           fmt::format("accumulates {} in {}, but '{}' stores {}", name(t.operand), name(t.accumulator),
+                       places.front()->name, name(*places.front()->dtype)));
       }
     }
   }

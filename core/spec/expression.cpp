@@ -172,8 +172,8 @@ class ExpressionParser {
         if (right.low <= 0 && right.high >= 0) fail("division by zero", offset);
         right = {1 / right.value, 1 / right.high, 1 / right.low, Dimension{} - right.dim};
       }
-      const auto [low, high] = std::minmax({left.low * right.low, left.low * right.high, left.high * right.low,
-                                            left.high * right.high});
+      const auto [low, high] =
+          std::minmax({left.low * right.low, left.low * right.high, left.high * right.low, left.high * right.high});
       left = checked({left.value * right.value, low, high, left.dim + right.dim}, offset);
     }
   }

@@ -29,18 +29,16 @@ std::map<FieldKind, KindInfo> make_kinds() {
   k[K::integer] = number_kind("a whole number", "whole number", {""}, {});
   k[K::real] = number_kind("a number", "number", {""}, {});
   k[K::bytes] = number_kind("a size with a unit, for example 128 KiB", "size", {"GiB", "MiB", "KiB", "B"}, kBytes);
-  k[K::bandwidth] =
-      number_kind("a bandwidth with a unit, for example 176 GB/s or 64 B/cycle", "bandwidth",
-                  {"TB/s", "GB/s", "MB/s", "B/s"}, kBytes - kSeconds, kBytes - kCycles);
+  k[K::bandwidth] = number_kind("a bandwidth with a unit, for example 176 GB/s or 64 B/cycle", "bandwidth",
+                                {"TB/s", "GB/s", "MB/s", "B/s"}, kBytes - kSeconds, kBytes - kCycles);
   k[K::frequency] = number_kind("a frequency with a unit, for example 800 MHz", "frequency",
                                 {"GHz", "MHz", "kHz", "Hz"}, kCycles - kSeconds);
-  k[K::time] = number_kind("a time with a unit, for example 45 ns or 3 cycle", "time", {"s", "ms", "us", "ns"}, kSeconds,
-                           kCycles);
+  k[K::time] = number_kind("a time with a unit, for example 45 ns or 3 cycle", "time", {"s", "ms", "us", "ns"},
+                           kSeconds, kCycles);
   k[K::cycles] = number_kind("a number of cycles, for example 4 cycle", "cycles", {"cycle"}, kCycles);
   k[K::energy] = number_kind("an energy with a unit, for example 0.2 pJ", "energy", {"pJ", "J"}, {.joule = 1});
-  k[K::energy_per_byte] =
-      number_kind("an energy per byte with a unit, for example 1.2 pJ/B or 4 pJ/bit", "energy per byte",
-                  {"pJ/B", "J/B"}, {.byte = -1, .joule = 1});
+  k[K::energy_per_byte] = number_kind("an energy per byte with a unit, for example 1.2 pJ/B or 4 pJ/bit",
+                                      "energy per byte", {"pJ/B", "J/B"}, {.byte = -1, .joule = 1});
   k[K::power] = number_kind("a power with a unit, for example 85 W", "power", {"W", "mW"}, {.second = -1, .joule = 1});
   k[K::area] = number_kind("an area with a unit, for example 1.5 mm2", "area", {"mm2"}, {.metre = 2});
   k[K::length] = number_kind("a length with a unit, for example 28 nm", "length", {"nm"}, {.metre = 1});
@@ -122,12 +120,23 @@ std::string quote(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default: out += c;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      default:
+        out += c;
     }
   }
   return out + '"';
@@ -162,7 +171,8 @@ std::string describe_range(const FieldSpec& spec) {
   if (spec.kind == FieldKind::size_pair) base.kind = FieldKind::integer;
   const bool unbounded = spec.high >= 0x1p60L;
   const std::string low = format_number(base, spec.low);
-  if (spec.above_low) return unbounded ? "> " + low : fmt::format("> {} and <= {}", low, format_number(base, spec.high));
+  if (spec.above_low)
+    return unbounded ? "> " + low : fmt::format("> {} and <= {}", low, format_number(base, spec.high));
   if (unbounded) return ">= " + low;
   return fmt::format("{} … {}", low, format_number(base, spec.high));
 }

@@ -32,19 +32,19 @@ enum class FieldKind : std::uint8_t {
   voltage,          ///< V
   op_rate,          ///< operations/s
   text,
-  name,             ///< a letter or '_', then letters, digits and '_'
+  name,  ///< a letter or '_', then letters, digits and '_'
   choice,
   dtype,
-  size_pair,        ///< [rows, columns]
+  size_pair,  ///< [rows, columns]
   choice_list,
-  memory,           ///< name of a memory
+  memory,  ///< name of a memory
   memory_list,
   link,
   link_list,
   clock,
-  matrix_types,     ///< {int8: int32} or {fp16: {accumulator: fp32, rate: 0.5}}
-  vector_ops,       ///< any, [add, exp] or {add: 1, exp: 0.25}
-  vector_types,     ///< [fp32] or {fp32: 1, fp16: 2}
+  matrix_types,  ///< {int8: int32} or {fp16: {accumulator: fp32, rate: 0.5}}
+  vector_ops,    ///< any, [add, exp] or {add: 1, exp: 0.25}
+  vector_types,  ///< [fp32] or {fp32: 1, fp16: 2}
 };
 
 struct TypeRate {
@@ -81,11 +81,28 @@ struct Field {
   std::function<void(T&, const FieldValue&, const Names&)> set;
   std::function<FieldValue(const T&, const Names&)> get;
 
-  Field required() && { spec.required = true; return std::move(*this); }
-  Field range(Real low, Real high) && { spec.low = low; spec.high = high; return std::move(*this); }
-  Field at_least(Real low) && { spec.low = low; return std::move(*this); }
-  Field above_zero() && { spec.low = 0; spec.above_low = true; return std::move(*this); }
-  Field scaled(Real scale) && { spec.scale = scale; return std::move(*this); }
+  Field required() && {
+    spec.required = true;
+    return std::move(*this);
+  }
+  Field range(Real low, Real high) && {
+    spec.low = low;
+    spec.high = high;
+    return std::move(*this);
+  }
+  Field at_least(Real low) && {
+    spec.low = low;
+    return std::move(*this);
+  }
+  Field above_zero() && {
+    spec.low = 0;
+    spec.above_low = true;
+    return std::move(*this);
+  }
+  Field scaled(Real scale) && {
+    spec.scale = scale;
+    return std::move(*this);
+  }
   /// Printed only when `when` holds (a field of another kind of part otherwise).
   Field only_if(std::function<bool(const T&)> when) && {
     get = [inner = std::move(get), when = std::move(when)](const T& part, const Names& names) {
@@ -99,8 +116,10 @@ using Table = std::vector<Field<T>>;
 
 namespace field_detail {
 
-template <class T> struct is_optional : std::false_type {};
-template <class T> struct is_optional<std::optional<T>> : std::true_type {};
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
 
 template <class V>
 void store(V& slot, Real v) {
@@ -218,9 +237,9 @@ Field<T> clock_field() {
 
 /// What the text of a kind looks like in messages and docs: `a size with a unit, for example 128 KiB`.
 struct KindInfo {
-  std::string noun;                   ///< `a size with a unit, for example 128 KiB`
-  std::string short_name;             ///< for the tables: `size`
-  std::vector<std::string> units;     ///< in which it is printed, largest first; one of them is the base unit
+  std::string noun;                ///< `a size with a unit, for example 128 KiB`
+  std::string short_name;          ///< for the tables: `size`
+  std::vector<std::string> units;  ///< in which it is printed, largest first; one of them is the base unit
   Dimension dim;
   std::optional<Dimension> by_clock;  ///< the other dimension it may be given in, converted by the clock
   bool numeric = false;

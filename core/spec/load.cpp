@@ -30,8 +30,10 @@ class Loader {
     read_quoted();
     collect_blocks();
     collect_names();
-    for (const Block& b : blocks_) each(b, "memories", [&](const YamlEntry& e, const std::string& path) { memory(b, e, path); });
-    for (const Block& b : blocks_) each(b, "links", [&](const YamlEntry& e, const std::string& path) { link(b, e, path); });
+    for (const Block& b : blocks_)
+      each(b, "memories", [&](const YamlEntry& e, const std::string& path) { memory(b, e, path); });
+    for (const Block& b : blocks_)
+      each(b, "links", [&](const YamlEntry& e, const std::string& path) { link(b, e, path); });
     for (const Block& b : blocks_) {
       if (!b.array) each(b, "units", [&](const YamlEntry& e, const std::string& path) { unit(b, e, path); });
     }
@@ -143,9 +145,10 @@ class Loader {
       check_name(e, path);
       const auto [it, fresh] = seen.emplace(e.key, e.pos);
       if (!fresh) {
-        error(e.pos, path, fmt::format("the name '{}' is taken by the part at line {}; expected names unique in the "
-                                       "machine",
-                                       e.key, it->second.line));
+        error(e.pos, path,
+              fmt::format("the name '{}' is taken by the part at line {}; expected names unique in the "
+                          "machine",
+                          e.key, it->second.line));
       }
     };
     for (const Block& b : blocks_) {
@@ -223,8 +226,9 @@ class Loader {
                                  .choices = {"matrix", "vector", "host"}};
     const YamlNode* kind_node = e.value.find("kind");
     if (kind_node == nullptr) {
-      error(e.value.pos, path, fmt::format("expected a map with `kind: matrix`, `vector` or `host`, found {}",
-                                           e.value.is_map() ? "no kind" : e.value.describe()));
+      error(e.value.pos, path,
+            fmt::format("expected a map with `kind: matrix`, `vector` or `host`, found {}",
+                        e.value.is_map() ? "no kind" : e.value.describe()));
       return;
     }
     const FieldValue kind = read_value(context_, *kind_node, path + ".kind", kinds, 1);
@@ -252,7 +256,6 @@ class Loader {
       VectorUnit u;
       u.name = e.key;
       read_part(context_, e.value, path, vector_table(), u);
-      if (diagnostics_.size() == before) finish_vector(u, report);
       machine_.vector_units.push_back(std::move(u));
     }
   }

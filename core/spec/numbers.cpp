@@ -22,6 +22,7 @@ Quantity scalar_number(const YamlNode& node, const ParamLookup& look) {
     const Value v = evaluate_scalar(node.text, node.quoted, look);
     if (const auto* q = std::get_if<Quantity>(&v)) return *q;
   } catch (const ValueError& e) {
+    if (e.reported) throw;
     throw NodeError(shifted(node, e.offset), fmt::format("{} (in {})", e.what(), node.describe()), e.suggestion);
   }
   throw NodeError(node.pos, fmt::format("expected a number, found {}", node.describe()));
@@ -38,9 +39,9 @@ Real middle(const Quantity& q) {
 
 Quantity interval(const YamlNode& list, const ParamLookup& look) {
   if (!list.is_sequence() || list.items.size() != 2) {
-    throw NodeError(list.pos, fmt::format("expected an interval of two values [low, high], found {}",
-                                          list.is_sequence() ? fmt::format("{} values", list.items.size())
-                                                             : list.describe()));
+    throw NodeError(list.pos,
+                    fmt::format("expected an interval of two values [low, high], found {}",
+                                list.is_sequence() ? fmt::format("{} values", list.items.size()) : list.describe()));
   }
   const Quantity low = scalar_number(list.items[0], look);
   const Quantity high = scalar_number(list.items[1], look);
@@ -89,13 +90,12 @@ ValueParts split_value(const YamlNode& node) {
 Quantity evaluate_number(const ValueParts& parts, const ParamLookup& look) {
   if (parts.value == nullptr) return interval(*parts.range, look);
   if (parts.value->is_null()) throw NodeError(parts.value->pos, "expected a value, found nothing");
-  const Quantity q =
-      parts.value->is_sequence() ? interval(*parts.value, look) : scalar_number(*parts.value, look);
+  const Quantity q = parts.value->is_sequence() ? interval(*parts.value, look) : scalar_number(*parts.value, look);
   if (parts.range == nullptr) return q;
   Quantity r = interval(*parts.range, look);
   if (r.dim != q.dim) {
-    throw NodeError(parts.range->pos, fmt::format("the range is {}, but the value is {}", dimension_name(r.dim),
-                                                  dimension_name(q.dim)));
+    throw NodeError(parts.range->pos,
+                    fmt::format("the range is {}, but the value is {}", dimension_name(r.dim), dimension_name(q.dim)));
   }
   if (q.value < r.low || q.value > r.high) throw NodeError(parts.range->pos, "the value lies outside its range");
   r.value = q.value;

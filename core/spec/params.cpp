@@ -16,7 +16,8 @@ constexpr std::size_t kLongestChain = 64;
 Params::Params(const YamlNode* node, Diagnostics& diagnostics) : diagnostics_(diagnostics) {
   if (node == nullptr) return;
   if (!node->is_map()) {
-    diagnostics_.add(node->pos, "params", fmt::format("expected a map of names and values, found {}", node->describe()));
+    diagnostics_.add(node->pos, "params",
+                     fmt::format("expected a map of names and values, found {}", node->describe()));
     return;
   }
   for (const YamlEntry& e : node->entries) {
@@ -59,7 +60,7 @@ void Params::evaluate(const std::string& name, Param& p) {
     diagnostics_.add(e.pos, path, e.what(), e.suggestion);
   } catch (const ValueError& e) {
     p.state = Param::State::failed;
-    diagnostics_.add(p.node->pos, path, e.what(), e.suggestion);
+    if (!e.reported) diagnostics_.add(p.node->pos, path, e.what(), e.suggestion);
   }
   chain_.pop_back();
 }
@@ -82,7 +83,9 @@ Value Params::lookup(std::string_view name, std::size_t offset, std::set<std::st
   }
   if (p.state == Param::State::untouched) evaluate(it->first, p);
   if (p.state == Param::State::failed) {
-    throw ValueError(fmt::format("parameter '{}' has no value (see its own error)", name), offset);
+    ValueError error(fmt::format("parameter '{}' has no value", name), offset);
+    error.reported = true;
+    throw error;
   }
   sources.insert(p.sources.begin(), p.sources.end());
   return p.value;

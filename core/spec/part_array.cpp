@@ -4,7 +4,8 @@
 namespace assay {
 namespace {
 
-#define SLOT(member) [](MatrixUnit & u) -> auto& { return u.member; }
+#define SLOT(member) \
+  [](MatrixUnit & u) -> auto& { return u.member; }
 
 Field<MatrixUnit> size_field() {
   Field<MatrixUnit> f;
@@ -28,8 +29,8 @@ Field<MatrixUnit> size_field() {
 
 Field<MatrixUnit> multicast_field() {
   static const std::vector<std::string> choices{"any", "none"};
-  Field<MatrixUnit> f = text<MatrixUnit>("multicast", FieldKind::choice, SLOT(multicast),
-                                         "Whether one read may feed several elements.");
+  Field<MatrixUnit> f =
+      text<MatrixUnit>("multicast", FieldKind::choice, SLOT(multicast), "Whether one read may feed several elements.");
   f.spec.choices = choices;
   return f;
 }
@@ -44,8 +45,8 @@ Table<MatrixUnit> make_array_table() {
   t.push_back(multicast_field());
   t.push_back(flag<MatrixUnit>("double_buffered_weights", SLOT(double_buffered_weights),
                                "Register files are filled for the next tile while this one computes."));
-  t.push_back(number<MatrixUnit>("issue", K::cycles, SLOT(issue_cycles), "Fixed cost of one command.")
-                  .range(0, 1'000'000));
+  t.push_back(
+      number<MatrixUnit>("issue", K::cycles, SLOT(issue_cycles), "Fixed cost of one command.").range(0, 1'000'000));
   t.push_back(number<MatrixUnit>("pipeline", K::cycles, SLOT(pipeline_cycles), "From last operand to last result.")
                   .range(0, 1'000'000));
   t.push_back(memory_list<MatrixUnit>("reads", SLOT(reads),

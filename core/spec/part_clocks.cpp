@@ -17,8 +17,9 @@ const FieldSpec& clock_spec() {
 const FieldSpec& quoted_spec() {
   static const FieldSpec spec{.name = "<type>",
                               .kind = FieldKind::op_rate,
-                              .doc = "A peak quoted for this operand type; `check --peak` compares it with what the "
-                                     "description implies. One multiply-accumulate is two operations.",
+                              .doc =
+                                  "A peak quoted for this operand type; `check --peak` compares it with what the "
+                                  "description implies. One multiply-accumulate is two operations.",
                               .low = 0,
                               .high = 1e24L,
                               .above_low = true,

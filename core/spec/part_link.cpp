@@ -3,7 +3,8 @@
 namespace assay {
 namespace {
 
-#define SLOT(member) [](Link & l) -> auto& { return l.member; }
+#define SLOT(member) \
+  [](Link & l) -> auto& { return l.member; }
 
 bool is_dma(const Link& l) { return l.kind == LinkKind::dma; }
 bool is_host(const Link& l) { return l.kind == LinkKind::host; }
@@ -11,10 +12,11 @@ bool is_host(const Link& l) { return l.kind == LinkKind::host; }
 Table<Link> make_table() {
   using K = FieldKind;
   Table<Link> t;
-  t.push_back(choice<Link>("kind", {"dma", "bus", "noc", "chain", "host"}, SLOT(kind),
-                           "A `dma` moves data by itself; `noc` and `bus` carry what a dma sends (`via`); `chain` joins "
-                           "neighbours; `host` reaches the host processor.")
-                  .required());
+  t.push_back(
+      choice<Link>("kind", {"dma", "bus", "noc", "chain", "host"}, SLOT(kind),
+                   "A `dma` moves data by itself; `noc` and `bus` carry what a dma sends (`via`); `chain` joins "
+                   "neighbours; `host` reaches the host processor.")
+          .required());
   t.push_back(choice<Link>("topology", {"direct", "crossbar", "mesh", "torus", "ring", "tree"}, SLOT(topology),
                            "Decides how many hops a transfer takes."));
   t.push_back(memory_list<Link>("far", SLOT(far), "Memories on the outer side, towards DRAM."));
@@ -35,16 +37,14 @@ Table<Link> make_table() {
                            "dma: 2 has separate load and store queues, 1 has one queue for both.")
                   .range(1, 2)
                   .only_if(is_dma));
+  t.push_back(number<Link>("max_request", K::bytes, SLOT(max_request), "Largest single request.").range(1, 0x1p30L));
   t.push_back(
-      number<Link>("max_request", K::bytes, SLOT(max_request), "Largest single request.").range(1, 0x1p30L));
-  t.push_back(number<Link>("outstanding", K::integer, SLOT(outstanding), "Requests in flight, per engine.")
-                  .range(1, 65536));
+      number<Link>("outstanding", K::integer, SLOT(outstanding), "Requests in flight, per engine.").range(1, 65536));
   t.push_back(number<Link>("latency", K::time, SLOT(latency_s), "Of one request, one way.").range(0, 1));
-  t.push_back(number<Link>("hop_latency", K::time, SLOT(hop_latency_s), "Added per hop (mesh, torus, ring).")
-                  .range(0, 1));
-  t.push_back(number<Link>("launch", K::time, SLOT(launch_s), "host: overhead of one launch.")
-                  .range(0, 10)
-                  .only_if(is_host));
+  t.push_back(
+      number<Link>("hop_latency", K::time, SLOT(hop_latency_s), "Added per hop (mesh, torus, ring).").range(0, 1));
+  t.push_back(
+      number<Link>("launch", K::time, SLOT(launch_s), "host: overhead of one launch.").range(0, 10).only_if(is_host));
   t.push_back(flag<Link>("multicast", SLOT(multicast), "One read may feed several cores."));
   t.push_back(flag<Link>("overlap_compute", SLOT(overlap_compute),
                          "Units may work while this link moves data; false: they stand still."));
@@ -54,12 +54,12 @@ Table<Link> make_table() {
   t.push_back(number<Link>("cost.move", K::energy_per_byte, SLOT(cost.read_pj_per_byte),
                            "Energy per byte (and hop) moved. Default: the component library.")
                   .scaled(1e12L));
-  t.push_back(number<Link>("cost.leakage", K::power, SLOT(cost.leakage_mw),
-                           "Of one instance. Default: the component library.")
-                  .scaled(1e3L));
-  t.push_back(number<Link>("cost.area", K::area, SLOT(cost.area_mm2),
-                           "Of one instance. Default: the component library.")
-                  .scaled(1e6L));
+  t.push_back(
+      number<Link>("cost.leakage", K::power, SLOT(cost.leakage_mw), "Of one instance. Default: the component library.")
+          .scaled(1e3L));
+  t.push_back(
+      number<Link>("cost.area", K::area, SLOT(cost.area_mm2), "Of one instance. Default: the component library.")
+          .scaled(1e6L));
   return t;
 }
 #undef SLOT

@@ -7,7 +7,8 @@
 namespace assay {
 namespace {
 
-#define SLOT(member) [](MatrixUnit & u) -> auto& { return u.member; }
+#define SLOT(member) \
+  [](MatrixUnit & u) -> auto& { return u.member; }
 
 bool systolic(const MatrixUnit& u) { return u.style == ArrayStyle::systolic; }
 bool intrinsic(const MatrixUnit& u) { return u.style == ArrayStyle::intrinsic; }
@@ -16,19 +17,20 @@ Table<MatrixUnit> make_table() {
   using K = FieldKind;
   Table<MatrixUnit> t;
   t.push_back(kind_field<MatrixUnit>("matrix"));
+  t.push_back(number<MatrixUnit>("count", K::integer, SLOT(count), "Instances per core; they split the n dimension.")
+                  .range(1, 4096));
   t.push_back(
-      number<MatrixUnit>("count", K::integer, SLOT(count), "Instances per core; they split the n dimension.")
-          .range(1, 4096));
-  t.push_back(dataflow_field("What stays in the array. weight_stationary: rows hold k, columns n; "
-                             "output_stationary: m, n; input_stationary: k, m; free: any loop on either axis."));
+      dataflow_field("What stays in the array. weight_stationary: rows hold k, columns n; "
+                     "output_stationary: m, n; input_stationary: k, m; free: any loop on either axis."));
   t.push_back(number<MatrixUnit>("rows", K::integer, SLOT(rows), "Systolic array: rows of MACs.")
                   .range(1, 65536)
                   .only_if(systolic));
   t.push_back(number<MatrixUnit>("cols", K::integer, SLOT(cols), "Systolic array: columns of MACs.")
                   .range(1, 65536)
                   .only_if(systolic));
-  t.push_back(number<MatrixUnit>("intrinsic.m", K::integer, SLOT(m), "Instead of rows and columns: output rows of one "
-                                                                     "issue.")
+  t.push_back(number<MatrixUnit>("intrinsic.m", K::integer, SLOT(m),
+                                 "Instead of rows and columns: output rows of one "
+                                 "issue.")
                   .range(1, 65536)
                   .only_if(intrinsic));
   t.push_back(number<MatrixUnit>("intrinsic.k", K::integer, SLOT(k), "Reduction length of one issue.")
@@ -43,14 +45,14 @@ Table<MatrixUnit> make_table() {
   t.push_back(types_field());
   t.push_back(flag<MatrixUnit>("double_buffered_weights", SLOT(double_buffered_weights),
                                "The next stationary tile loads while this one computes."));
-  t.push_back(number<MatrixUnit>("issue", K::cycles, SLOT(issue_cycles), "Fixed cost of one command.")
-                  .range(0, 1'000'000));
+  t.push_back(
+      number<MatrixUnit>("issue", K::cycles, SLOT(issue_cycles), "Fixed cost of one command.").range(0, 1'000'000));
   t.push_back(number<MatrixUnit>("pipeline", K::cycles, SLOT(pipeline_cycles),
                                  "From the last operand to the last result, beyond the array's own.")
                   .range(0, 1'000'000));
   t.push_back(flag<MatrixUnit>("gate_zero", SLOT(gate_zero), "Zero operands cost no energy (they do cost time)."));
-  t.push_back(memory_list<MatrixUnit>("reads", SLOT(reads),
-                                      "Where operands may stand. Default: every memory of the core."));
+  t.push_back(
+      memory_list<MatrixUnit>("reads", SLOT(reads), "Where operands may stand. Default: every memory of the core."));
   t.push_back(memory_list<MatrixUnit>("writes", SLOT(writes),
                                       "Where results may go. Default: accumulators, else memories that hold outputs."));
   t.push_back(clock_field<MatrixUnit>());

@@ -20,7 +20,8 @@ std::int64_t derated(std::int64_t q, double derate) {
 bool symmetric(const Memory& m) { return m.read_bandwidth == m.write_bandwidth; }
 bool is_dram(const Memory& m) { return m.kind == MemoryKind::dram; }
 
-#define SLOT(member) [](Memory & m) -> auto& { return m.member; }
+#define SLOT(member) \
+  [](Memory & m) -> auto& { return m.member; }
 
 Field<Memory> bandwidth_field() {
   auto f = number<Memory>("bandwidth", FieldKind::bandwidth, SLOT(read_bandwidth),
@@ -38,9 +39,10 @@ Field<Memory> bandwidth_field() {
 }
 
 Field<Memory> one_way(std::string name, std::int64_t Memory::*member, std::string doc) {
-  auto f = number<Memory>(std::move(name), FieldKind::bandwidth, [member](Memory& m) -> auto& { return m.*member; },
-                          std::move(doc))
-               .at_least(1);
+  auto f =
+      number<Memory>(
+          std::move(name), FieldKind::bandwidth, [member](Memory & m) -> auto& { return m.*member; }, std::move(doc))
+          .at_least(1);
   f.get = [member](const Memory& m, const Names&) -> FieldValue {
     if (symmetric(m)) return {};
     return static_cast<Real>(quoted(m.*member, m.derate));
@@ -53,8 +55,9 @@ Field<Memory> holds_field() {
   Field<Memory> f;
   f.spec = {.name = "holds",
             .kind = FieldKind::choice_list,
-            .doc = "What a tensor may be to the unit that reads or writes it here: input, weight, output. "
-                   "Default: all three.",
+            .doc =
+                "What a tensor may be to the unit that reads or writes it here: input, weight, output. "
+                "Default: all three.",
             .choices = roles};
   f.set = [](Memory& m, const FieldValue& v, const Names&) {
     m.holds.clear();
@@ -81,8 +84,9 @@ Field<Memory> dtype_field() {
 }
 
 Field<Memory> timing(std::string name, double DramTiming::*member, std::string doc) {
-  return number<Memory>("timing." + std::move(name), FieldKind::time,
-                        [member](Memory& m) -> auto& { return m.dram.*member; }, std::move(doc))
+  return number<Memory>(
+             "timing." + std::move(name), FieldKind::time, [member](Memory & m) -> auto& { return m.dram.*member; },
+             std::move(doc))
       .scaled(1e9L)
       .range(0, 1)
       .only_if(is_dram);
@@ -95,24 +99,22 @@ Table<Memory> make_table() {
                              "What it is: the outermost memory, a software-managed memory, a memory that adds what is "
                              "written to it, a register file of an array element, or a cache in front of `backs`.")
                   .required());
-  t.push_back(text<Memory>("type", K::name, SLOT(type), "DRAM: the device family (DDR3, DDR4, LPDDR5, HBM2 …), which "
-                                                        "decides its energy."));
-  t.push_back(
-      number<Memory>("capacity", K::bytes, SLOT(capacity), "Of one instance.").at_least(1).required());
+  t.push_back(text<Memory>("type", K::name, SLOT(type),
+                           "DRAM: the device family (DDR3, DDR4, LPDDR5, HBM2 …), which "
+                           "decides its energy."));
+  t.push_back(number<Memory>("capacity", K::bytes, SLOT(capacity), "Of one instance.").at_least(1).required());
   t.push_back(bandwidth_field());
   t.push_back(one_way("read_bandwidth", &Memory::read_bandwidth, "Instead of `bandwidth`, where the two differ."));
   t.push_back(one_way("write_bandwidth", &Memory::write_bandwidth, "Instead of `bandwidth`, where the two differ."));
   t.push_back(flag<Memory>("shared_ports", SLOT(shared_ports),
                            "Reads and writes share one rate. For `kind: dram` the default is true."));
-  t.push_back(number<Memory>("banks", K::integer, SLOT(banks), "Banks that can be accessed at once.")
-                  .range(1, 65536));
+  t.push_back(number<Memory>("banks", K::integer, SLOT(banks), "Banks that can be accessed at once.").range(1, 65536));
   t.push_back(number<Memory>("width", K::bytes, SLOT(word_bytes), "Of one access of one bank.").range(1, 0x1p20L));
   t.push_back(number<Memory>("latency", K::time, SLOT(latency_s), "From request to first data.").range(0, 1));
   t.push_back(holds_field());
   t.push_back(flag<Memory>("double_buffered", SLOT(double_buffered),
                            "The compiler may fill one half while the other is in use."));
-  t.push_back(number<Memory>("derate", K::real, SLOT(derate),
-                             "Usable share of the quoted bandwidth (ECC, refresh).")
+  t.push_back(number<Memory>("derate", K::real, SLOT(derate), "Usable share of the quoted bandwidth (ECC, refresh).")
                   .range(0, 1)
                   .above_zero());
   t.push_back(text<Memory>("backs", K::memory, SLOT(backs), "Cache: the memory behind it."));
@@ -148,9 +150,9 @@ Table<Memory> make_table() {
   t.push_back(number<Memory>("cost.leakage", K::power, SLOT(cost.leakage_mw),
                              "Of one instance. Default: the component library.")
                   .scaled(1e3L));
-  t.push_back(number<Memory>("cost.area", K::area, SLOT(cost.area_mm2),
-                             "Of one instance. Default: the component library.")
-                  .scaled(1e6L));
+  t.push_back(
+      number<Memory>("cost.area", K::area, SLOT(cost.area_mm2), "Of one instance. Default: the component library.")
+          .scaled(1e6L));
   return t;
 }
 #undef SLOT

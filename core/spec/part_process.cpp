@@ -3,7 +3,8 @@
 namespace assay {
 namespace {
 
-#define SLOT(member) [](Machine & m) -> auto& { return m.member; }
+#define SLOT(member) \
+  [](Machine & m) -> auto& { return m.member; }
 
 /// Zero stands for "not stated" and is not printed.
 Field<Machine> positive(Field<Machine> f) {
@@ -17,16 +18,17 @@ Field<Machine> positive(Field<Machine> f) {
 Table<Machine> make_process() {
   using K = FieldKind;
   Table<Machine> t;
-  t.push_back(positive(number<Machine>("node", K::length, SLOT(process.node_nm), "Process node; decides energy and area "
-                                                                                 "from the component library.")
+  t.push_back(positive(number<Machine>("node", K::length, SLOT(process.node_nm),
+                                       "Process node; decides energy and area "
+                                       "from the component library.")
                            .scaled(1e9L)
                            .range(1e-9L, 1e-6L)));
-  t.push_back(positive(number<Machine>("voltage", K::voltage, SLOT(process.voltage), "Supply of the logic.")
-                           .range(0.1L, 5)));
-  t.push_back(positive(number<Machine>("tdp", K::power, SLOT(process.tdp_w),
-                                       "Limit on the average power. Default: none stated.")
-                           .range(0, 1e6L)
-                           .above_zero()));
+  t.push_back(
+      positive(number<Machine>("voltage", K::voltage, SLOT(process.voltage), "Supply of the logic.").range(0.1L, 5)));
+  t.push_back(positive(
+      number<Machine>("tdp", K::power, SLOT(process.tdp_w), "Limit on the average power. Default: none stated.")
+          .range(0, 1e6L)
+          .above_zero()));
   t.push_back(positive(number<Machine>("static_power", K::power, SLOT(static_power_w),
                                        "Board and SoC power outside the parts listed. Default: none.")
                            .range(0, 1e6L)));

@@ -4,14 +4,16 @@
 namespace assay {
 namespace {
 
-#define SLOT(member) [](VectorUnit & u) -> auto& { return u.member; }
+#define SLOT(member) \
+  [](VectorUnit & u) -> auto& { return u.member; }
 
 Field<VectorUnit> ops_field() {
   Field<VectorUnit> f;
   f.spec = {.name = "ops",
             .kind = FieldKind::vector_ops,
-            .doc = "Operations it executes: `any`, classes (arithmetic, compare, transcendental, convert, reduce) or "
-                   "names, each with its throughput relative to `lanes`. What is not listed it can't do.",
+            .doc =
+                "Operations it executes: `any`, classes (arithmetic, compare, transcendental, convert, reduce) or "
+                "names, each with its throughput relative to `lanes`. What is not listed it can't do.",
             .required = true,
             .choices = vector_op_names()};
   f.set = [](VectorUnit& u, const FieldValue& v, const Names&) {
@@ -57,8 +59,8 @@ Table<VectorUnit> make_table() {
                   .required());
   t.push_back(ops_field());
   t.push_back(types_field_of_vector());
-  t.push_back(number<VectorUnit>("issue", K::cycles, SLOT(issue_cycles), "Fixed cost of one command.")
-                  .range(0, 1'000'000));
+  t.push_back(
+      number<VectorUnit>("issue", K::cycles, SLOT(issue_cycles), "Fixed cost of one command.").range(0, 1'000'000));
   t.push_back(number<VectorUnit>("pipeline", K::cycles, SLOT(pipeline_cycles), "From last operand to last result.")
                   .range(0, 1'000'000));
   t.push_back(memory_list<VectorUnit>("reads", SLOT(reads), "Default: every memory of the core, accumulators too."));
@@ -74,26 +76,27 @@ Table<VectorUnit> make_table() {
 }  // namespace
 
 const std::vector<std::string>& vector_op_names() {
-  static const std::vector<std::string> names{
-      "any",         "arithmetic",  "compare",    "transcendental", "convert",    "reduce",     "add",
-      "sub",         "mul",         "div",        "mod",            "min",        "max",        "pow",
-      "fmod",        "neg",         "abs",        "sign",           "floor",      "ceil",       "round_even",
-      "trunc",       "sqrt",        "rsqrt",      "reciprocal",     "exp",        "log",        "sin",
-      "cos",         "tan",         "tanh",       "sinh",           "cosh",       "asin",       "acos",
-      "atan",        "asinh",       "acosh",      "atanh",          "erf",        "sigmoid",    "less",
-      "less_equal",  "equal",       "logical_and", "logical_or",    "logical_xor", "logical_not", "bit_and",
-      "bit_or",      "bit_xor",     "bit_not",    "shift_left",     "shift_right", "is_nan",    "is_inf",
-      "select",      "cast"};
+  static const std::vector<std::string> names{"any",         "arithmetic",  "compare",     "transcendental",
+                                              "convert",     "reduce",      "add",         "sub",
+                                              "mul",         "div",         "mod",         "min",
+                                              "max",         "pow",         "fmod",        "neg",
+                                              "abs",         "sign",        "floor",       "ceil",
+                                              "round_even",  "trunc",       "sqrt",        "rsqrt",
+                                              "reciprocal",  "exp",         "log",         "sin",
+                                              "cos",         "tan",         "tanh",        "sinh",
+                                              "cosh",        "asin",        "acos",        "atan",
+                                              "asinh",       "acosh",       "atanh",       "erf",
+                                              "sigmoid",     "less",        "less_equal",  "equal",
+                                              "logical_and", "logical_or",  "logical_xor", "logical_not",
+                                              "bit_and",     "bit_or",      "bit_xor",     "bit_not",
+                                              "shift_left",  "shift_right", "is_nan",      "is_inf",
+                                              "select",      "cast"};
   return names;
 }
 
 const Table<VectorUnit>& vector_table() {
   static const Table<VectorUnit> table = make_table();
   return table;
-}
-
-void finish_vector(VectorUnit& u, const Report& report) {
-  if (u.ops.contains("any") && u.ops.size() > 1 && u.ops.at("any") <= 0) report("ops", "'any' needs a rate above 0");
 }
 
 }  // namespace assay

@@ -33,7 +33,6 @@ const Table<MatrixUnit>& matrix_table();
 void finish_matrix(MatrixUnit& u, const SeenFields& seen, const Report& report);
 
 const Table<VectorUnit>& vector_table();
-void finish_vector(VectorUnit& u, const Report& report);
 /// Operation names and classes that a vector unit may list (besides `any`): the scalar operations of core/isa/body.h
 /// (a test compares the two lists) and the classes.
 const std::vector<std::string>& vector_op_names();

@@ -7,7 +7,9 @@
 namespace assay {
 namespace {
 
-double clock_hz(const Machine& m, int clock) { return static_cast<double>(m.clocks[static_cast<std::size_t>(clock)].hz); }
+double clock_hz(const Machine& m, int clock) {
+  return static_cast<double>(m.clocks[static_cast<std::size_t>(clock)].hz);
+}
 
 /// Array elements that hold a register file of their own.
 std::int64_t elements(const Machine& m, std::size_t memory) {
@@ -87,7 +89,8 @@ std::string describe_peak(const Machine& m) {
   for (const PeakLevel& l : peak.levels) {
     const bool limited = l.bytes_per_s > 0;
     out += fmt::format("{:<12} {:>9} {:>12} {:>12} {:>10} {:>10}\n", l.memory, l.instances,
-                       size_text(static_cast<double>(l.capacity)), limited ? fmt::format("{:.4g}", l.bytes_per_cycle) : "-",
+                       size_text(static_cast<double>(l.capacity)),
+                       limited ? fmt::format("{:.4g}", l.bytes_per_cycle) : "-",
                        limited ? fmt::format("{:.4g}", l.bytes_per_s / 1e9) : "-",
                        limited ? fmt::format("{:.4g}", l.ops_per_byte) : "-");
   }

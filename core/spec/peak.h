@@ -13,7 +13,7 @@ struct PeakCompute {
   std::string unit;
   DType type = DType::i8;
   bool matrix = false;
-  double per_cycle = 0;   ///< MACs (matrix) or lane operations (vector) of all instances in one cycle of their clock
+  double per_cycle = 0;  ///< MACs (matrix) or lane operations (vector) of all instances in one cycle of their clock
   double ops_per_s = 0;
 };
 
@@ -21,10 +21,10 @@ struct PeakLevel {
   std::string memory;
   Scope scope = Scope::core;
   std::int64_t instances = 1;
-  std::int64_t capacity = 0;      ///< bytes, of all instances
-  double bytes_per_s = 0;         ///< reads of all instances, after derating; 0: not limited
-  double bytes_per_cycle = 0;     ///< of one instance, by the memory's own clock
-  double ops_per_byte = 0;        ///< fastest matrix (else vector) type over bytes_per_s: the ridge of the roofline
+  std::int64_t capacity = 0;   ///< bytes, of all instances
+  double bytes_per_s = 0;      ///< reads of all instances, after derating; 0: not limited
+  double bytes_per_cycle = 0;  ///< of one instance, by the memory's own clock
+  double ops_per_byte = 0;     ///< fastest matrix (else vector) type over bytes_per_s: the ridge of the roofline
 };
 
 struct PeakQuote {
@@ -36,7 +36,7 @@ struct Peak {
   std::vector<PeakCompute> compute;  ///< matrix units first, in the order of the file
   std::vector<PeakLevel> levels;     ///< in the order of the file
   std::vector<PeakQuote> quotes;
-  std::int64_t on_chip_bytes = 0;    ///< scratchpads, accumulators, register files and caches
+  std::int64_t on_chip_bytes = 0;  ///< scratchpads, accumulators, register files and caches
 };
 
 Peak peak_of(const Machine& m);

@@ -52,11 +52,14 @@ class Printer {
   }
 
  private:
-  void line(int depth, const std::string& text) { out_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n"; }
+  void line(int depth, const std::string& text) {
+    out_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n";
+  }
 
   bool has_process() const {
     const Process& p = m_.process;
-    return p.node_nm != 0 || p.voltage != 0 || p.tdp_w != 0 || m_.static_power_w != 0 || m_.provenance.contains("process");
+    return p.node_nm != 0 || p.voltage != 0 || p.tdp_w != 0 || m_.static_power_w != 0 ||
+           m_.provenance.contains("process");
   }
 
   std::string with_source(const std::string& path, const FieldSpec& spec, const FieldValue& value) const {

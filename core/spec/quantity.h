@@ -50,6 +50,7 @@ struct ValueError : std::runtime_error {
       : std::runtime_error(std::move(message)), offset(at), suggestion(std::move(suggested)) {}
   std::size_t offset;  ///< character in the text
   std::string suggestion;
+  bool reported = false;  ///< follows from an error in a parameter that is reported there
 };
 
 using Value = std::variant<Quantity, std::string, bool>;

@@ -60,9 +60,9 @@ class FieldWalk {
         values_.emplace_back(*index, read_value(context_, e.value, full, *specs_[*index], hz_));
       } else if (is_group(name)) {
         if (!e.value.is_map()) {
-          context_.diagnostics.add(e.value.pos, full, fmt::format("expected a map of {}, found {}",
-                                                                  fmt::join(keys(name + "."), ", "),
-                                                                  e.value.describe()));
+          context_.diagnostics.add(
+              e.value.pos, full,
+              fmt::format("expected a map of {}, found {}", fmt::join(keys(name + "."), ", "), e.value.describe()));
           for (const FieldSpec* spec : specs_) {
             if (spec->name.starts_with(name + ".")) seen_.insert(spec->name);
           }

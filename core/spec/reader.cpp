@@ -45,9 +45,7 @@ class ValueReader {
   std::set<std::string> sources_;
 
   ParamLookup look() {
-    return [this](std::string_view name, std::size_t offset) {
-      return context_.params.lookup(name, offset, sources_);
-    };
+    return [this](std::string_view name, std::size_t offset) { return context_.params.lookup(name, offset, sources_); };
   }
 
   [[noreturn]] void unexpected(const YamlNode& node) const {
@@ -96,10 +94,10 @@ class ValueReader {
     try {
       return evaluate_scalar(node.text, node.quoted, look());
     } catch (const ValueError& e) {
+      if (e.reported) throw;
       SourcePos pos = node.pos;
       pos.column += static_cast<int>(e.offset) + (node.quoted ? 1 : 0);
-      throw NodeError(pos, fmt::format("expected {}: {} (in {})", info_.noun, e.what(), node.describe()),
-                      e.suggestion);
+      throw NodeError(pos, fmt::format("expected {}: {} (in {})", info_.noun, e.what(), node.describe()), e.suggestion);
     }
   }
 
@@ -113,7 +111,7 @@ class ValueReader {
       q.dim = info_.dim;
       return;
     }
-    const std::string found = q.dim.plain()  ? "a plain number"
+    const std::string found = q.dim.plain()    ? "a plain number"
                               : at.is_scalar() ? dimension_name(q.dim)
                                                : "an interval of another kind";
     const std::string shown = at.is_scalar() ? fmt::format("{} ({})", at.describe(), found) : found;
@@ -138,11 +136,12 @@ class ValueReader {
     if (!must_be_whole || q.interval()) return;
     const Real nearest = std::round(q.value);
     if (std::abs(q.value - nearest) > 1e-9L * std::max<Real>(1, std::abs(q.value))) {
-      throw NodeError(at.pos, fmt::format("expected a whole number{}, found {} = {}; floor() or ceil() make it whole",
-                                          spec_.kind == FieldKind::bytes    ? " of bytes"
-                                          : spec_.kind == FieldKind::cycles ? " of cycles"
-                                                                            : "",
-                                          at.describe(), static_cast<double>(q.value)));
+      throw NodeError(at.pos,
+                      fmt::format("expected a whole number{}, found {} = {:.6g}; floor() or ceil() make it whole",
+                                  spec_.kind == FieldKind::bytes    ? " of bytes"
+                                  : spec_.kind == FieldKind::cycles ? " of cycles"
+                                                                    : "",
+                                  at.describe(), static_cast<double>(q.value)));
     }
     q.value = q.low = q.high = nearest;
   }
@@ -165,10 +164,10 @@ class ValueReader {
     std::string w = word(node);
     if (std::find(names.begin(), names.end(), w) != names.end()) return w;
     const std::string known =
-        names.empty()        ? fmt::format("there is no {} to name", what)
-        : names.size() <= 12 ? fmt::format("expected {} {}", names.size() == 1 ? what : what + ", one of",
-                                           fmt::join(names, ", "))
-                             : fmt::format("expected {}", what);
+        names.empty() ? fmt::format("there is no {} to name", what)
+        : names.size() <= 12
+            ? fmt::format("expected {} {}", names.size() == 1 ? what : what + ", one of", fmt::join(names, ", "))
+            : fmt::format("expected {}", what);
     throw NodeError(node.pos, fmt::format("unknown {} '{}'; {}", what, w, known), nearest_name(w, names).value_or(""));
   }
 
@@ -177,7 +176,7 @@ class ValueReader {
     const Names& names = context_.names;
     const std::string w = word(node);
     const std::size_t dot = w.find('.');
-    if (dot == std::string::npos) return one_of(node, names.memories, "a memory");
+    if (dot == std::string::npos) return one_of(node, names.memories, "memory");
     const std::string scope = w.substr(0, dot), name = w.substr(dot + 1);
     for (std::size_t i = 0; i < names.memories.size(); ++i) {
       if (names.memories[i] == name && names.memory_scopes[i] == scope) return name;
@@ -196,8 +195,9 @@ class ValueReader {
     unknown_dtype(node.pos, w);
   }
   [[noreturn]] static void unknown_dtype(const SourcePos& pos, const std::string& w) {
-    static const std::vector<std::string> names{"fp32", "fp16", "bf16",   "fp64",  "int4",   "uint4", "int8", "uint8",
-                                                "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"};
+    static const std::vector<std::string> names{"fp32",  "fp16",   "bf16",  "fp64",   "int4",
+                                                "uint4", "int8",   "uint8", "int16",  "uint16",
+                                                "int32", "uint32", "int64", "uint64", "bool"};
     throw NodeError(pos, fmt::format("unknown type '{}'; expected one of {}", w, fmt::join(names, ", ")),
                     nearest_name(w, names).value_or(""));
   }
@@ -311,20 +311,32 @@ class ValueReader {
         if (!is_name(w)) unexpected(node);
         return w;
       }
-      case FieldKind::choice: return one_of(node, spec_.choices, "value");
-      case FieldKind::dtype: return dtype(node);
-      case FieldKind::size_pair: return pair(node);
-      case FieldKind::choice_list: return list(node, [&](const YamlNode& n) { return one_of(n, spec_.choices, "value"); });
-      case FieldKind::memory: return memory_name(node);
-      case FieldKind::memory_list: return list(node, [&](const YamlNode& n) { return memory_name(n); });
-      case FieldKind::link: return one_of(node, context_.names.links, "link");
+      case FieldKind::choice:
+        return one_of(node, spec_.choices, "value");
+      case FieldKind::dtype:
+        return dtype(node);
+      case FieldKind::size_pair:
+        return pair(node);
+      case FieldKind::choice_list:
+        return list(node, [&](const YamlNode& n) { return one_of(n, spec_.choices, "value"); });
+      case FieldKind::memory:
+        return memory_name(node);
+      case FieldKind::memory_list:
+        return list(node, [&](const YamlNode& n) { return memory_name(n); });
+      case FieldKind::link:
+        return one_of(node, context_.names.links, "link");
       case FieldKind::link_list:
         return list(node, [&](const YamlNode& n) { return one_of(n, context_.names.links, "link"); });
-      case FieldKind::clock: return one_of(node, context_.names.clocks, "clock");
-      case FieldKind::matrix_types: return matrix_types(node);
-      case FieldKind::vector_ops: return rates(node, [&](const YamlNode& n) { return op_name(n); });
-      case FieldKind::vector_types: return rates(node, [&](const YamlNode& n) { return dtype(n); });
-      default: unexpected(node);
+      case FieldKind::clock:
+        return one_of(node, context_.names.clocks, "clock");
+      case FieldKind::matrix_types:
+        return matrix_types(node);
+      case FieldKind::vector_ops:
+        return rates(node, [&](const YamlNode& n) { return op_name(n); });
+      case FieldKind::vector_types:
+        return rates(node, [&](const YamlNode& n) { return dtype(n); });
+      default:
+        unexpected(node);
     }
   }
 
@@ -381,7 +393,7 @@ FieldValue read_value(ReadContext& context, const YamlNode& node, const std::str
   } catch (const NodeError& e) {
     context.diagnostics.add(e.pos, path, e.what(), e.suggestion);
   } catch (const ValueError& e) {
-    context.diagnostics.add(node.pos, path, e.what(), e.suggestion);
+    if (!e.reported) context.diagnostics.add(node.pos, path, e.what(), e.suggestion);
   }
   return {};
 }

@@ -74,8 +74,8 @@ std::vector<std::pair<std::size_t, FieldValue>> read_fields(ReadContext& context
 /// Reads a part by its table and returns the fields that the file set. A wrong field is not among `values` but counts
 /// as seen, so that it is not reported twice.
 template <class T>
-SeenFields read_part(ReadContext& context, const YamlNode& node, const std::string& path, const Table<T>& table, T& part,
-                     const std::vector<std::string>& others = {}) {
+SeenFields read_part(ReadContext& context, const YamlNode& node, const std::string& path, const Table<T>& table,
+                     T& part, const std::vector<std::string>& others = {}) {
   std::vector<const FieldSpec*> specs;
   for (const Field<T>& f : table) specs.push_back(&f.spec);
   SeenFields seen;

@@ -74,8 +74,9 @@ void collect_paths(const YamlNode& node, const std::string& path, std::vector<st
   constexpr std::size_t kMost = 5000;
   if (out.size() >= kMost || is_wrapper(node)) return;
   for (const YamlEntry& e : node.entries) {
-    out.push_back(path.empty() ? e.key : path + "." + e.key);
-    collect_paths(e.value, out.back(), out);
+    const std::string full = path.empty() ? e.key : path + "." + e.key;
+    out.push_back(full);
+    collect_paths(e.value, full, out);
   }
 }
 
@@ -109,6 +110,9 @@ YamlNode scalar(const std::string& text, const SourcePos& pos) {
 
 YamlNode override_value(const Override& o, const std::vector<std::string>& keys) {
   const std::string file = "override " + o.path;
+  if (o.value.find_first_not_of(" \t\r\n") == std::string::npos) {
+    fail({.file = file, .line = 1, .column = 1}, o.path, "expected a value, found nothing");
+  }
   YamlNode value = parse_yaml(o.value, file);
   if (value.is_null()) fail(value.pos, o.path, "expected a value, found nothing");
   if (value.is_map() || !is_field(keys)) return value;
@@ -175,7 +179,8 @@ void apply_override(YamlNode& root, const Override& o) {
     if (key.empty() || key.size() > 200) nothing();
     const bool last = i + 1 == keys.size();
     if (node->is_sequence()) {
-      const bool number = key.size() < 6 && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+      const bool number =
+          key.size() < 6 && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
       const std::size_t index = number ? std::stoul(key) : node->items.size();
       if (index >= node->items.size()) nothing();
       node = &node->items[index];

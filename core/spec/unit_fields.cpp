@@ -3,8 +3,9 @@
 namespace assay {
 
 Field<MatrixUnit> dataflow_field(std::string doc) {
-  return choice<MatrixUnit>("dataflow", {"weight_stationary", "output_stationary", "input_stationary", "free"},
-                            [](MatrixUnit& u) -> auto& { return u.dataflow; }, std::move(doc));
+  return choice<MatrixUnit>(
+      "dataflow", {"weight_stationary", "output_stationary", "input_stationary", "free"},
+      [](MatrixUnit & u) -> auto& { return u.dataflow; }, std::move(doc));
 }
 
 Field<MatrixUnit> types_field() {

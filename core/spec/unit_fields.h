@@ -20,21 +20,24 @@ Field<T> kind_field(const std::string& kind) {
 
 template <class T>
 Field<T> op_cost_field(std::string doc) {
-  return number<T>("cost.op", FieldKind::energy, [](T& u) -> auto& { return u.cost.op_pj; }, std::move(doc))
+  return number<T>(
+             "cost.op", FieldKind::energy, [](T & u) -> auto& { return u.cost.op_pj; }, std::move(doc))
       .scaled(1e12L);
 }
 
 template <class T>
 Field<T> leakage_field() {
-  return number<T>("cost.leakage", FieldKind::power, [](T& u) -> auto& { return u.cost.leakage_mw; },
-                   "Of one instance. Default: the component library.")
+  return number<T>(
+             "cost.leakage", FieldKind::power, [](T & u) -> auto& { return u.cost.leakage_mw; },
+             "Of one instance. Default: the component library.")
       .scaled(1e3L);
 }
 
 template <class T>
 Field<T> area_field() {
-  return number<T>("cost.area", FieldKind::area, [](T& u) -> auto& { return u.cost.area_mm2; },
-                   "Of one instance. Default: the component library.")
+  return number<T>(
+             "cost.area", FieldKind::area, [](T & u) -> auto& { return u.cost.area_mm2; },
+             "Of one instance. Default: the component library.")
       .scaled(1e6L);
 }
 

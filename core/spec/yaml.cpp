@@ -19,8 +19,7 @@ namespace assay {
 namespace {
 
 [[noreturn]] void fail(SourcePos pos, std::string message) {
-  throw InputError(
-      Diagnostic{.pos = std::move(pos), .path = {}, .message = std::move(message), .suggestion = {}});
+  throw InputError(Diagnostic{.pos = std::move(pos), .path = {}, .message = std::move(message), .suggestion = {}});
 }
 
 /// Builds the tree from yaml-cpp's events; refuses as early as possible, so that no bomb is ever unfolded.
@@ -98,9 +97,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::map<std::string, SourcePos> seen;
   };
 
-  bool expects_key() const {
-    return !frames_.empty() && frames_.back().node.is_map() && !frames_.back().has_key;
-  }
+  bool expects_key() const { return !frames_.empty() && frames_.back().node.is_map() && !frames_.back().has_key; }
 
   static int depth_of(const YamlNode& node) {
     int deepest = 0;
@@ -260,13 +257,18 @@ const YamlNode* YamlNode::find(std::string_view key) const { return const_cast<Y
 
 std::string YamlNode::describe() const {
   switch (kind) {
-    case Kind::null: return "nothing";
-    case Kind::sequence: return "a list";
-    case Kind::map: return "a map";
-    case Kind::scalar: break;
+    case Kind::null:
+      return "nothing";
+    case Kind::sequence:
+      return "a list";
+    case Kind::map:
+      return "a map";
+    case Kind::scalar:
+      break;
   }
   const std::string shown = text.size() > 60 ? text.substr(0, 57) + "..." : text;
-  return quoted ? fmt::format("the text \"{}\"", shown) : fmt::format("'{}'", shown);
+  const bool as_text = quoted && text.find("${") == std::string::npos;  // expressions often have to stand in quotes
+  return as_text ? fmt::format("the text \"{}\"", shown) : fmt::format("'{}'", shown);
 }
 
 YamlNode parse_yaml(const std::string& text, const std::string& file, const YamlLimits& limits) {

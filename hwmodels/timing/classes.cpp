@@ -42,9 +42,7 @@ struct CoreTerm {
   std::int64_t row, col;   // coefficients
 };
 
-}  // namespace
-
-CoreClasses core_classes(const Flow& flow) {
+CoreClasses classes_of(const Flow& flow, bool merge) {
   const std::int64_t rows = flow.program->grid.rows, cols = flow.program->grid.cols;
   const std::size_t cores = static_cast<std::size_t>(rows * cols);
   std::vector<CoreTerm> terms;
@@ -75,6 +73,7 @@ CoreClasses core_classes(const Flow& flow) {
   for (std::size_t c = 0; c < cores; ++c) {
     const std::int64_t row = static_cast<std::int64_t>(c) / cols, col = static_cast<std::int64_t>(c) % cols;
     keys[c] = {leads_row && row == 0 ? 1 : 0, leads_col && col == 0 ? 1 : 0};
+    if (!merge) keys[c].push_back(static_cast<std::int64_t>(c));
     for (const CoreTerm& t : terms) {
       const auto [low, high] = range_at(*t.predicate->affine, *t.open, row, col);
       const int regime = t.predicate->regime(low, high);
@@ -131,5 +130,10 @@ CoreClasses core_classes(const Flow& flow) {
   }
   return out;
 }
+
+}  // namespace
+
+CoreClasses core_classes(const Flow& flow) { return classes_of(flow, true); }
+CoreClasses one_class_per_core(const Flow& flow) { return classes_of(flow, false); }
 
 }  // namespace assay

@@ -20,7 +20,7 @@ DramModel::DramModel(const Memory& memory, std::int64_t tps) {
   row_bytes_ = std::max(positive(d.row_bytes, "row bytes"), burst_bytes_);
   if (memory.read_bandwidth <= 0) throw InputError(memory.name, "a DRAM without read bandwidth");
   const double per_second = static_cast<double>(tps) * static_cast<double>(kDramSubticks);
-  const auto ns = [&](double v) { return static_cast<std::int64_t>(std::ceil(std::max(0.0, v) * 1e-9 * per_second)); };
+  const auto ns = [&](double v) { return static_cast<std::int64_t>(std::ceil(std::max(0.0, v * 1e-9 * per_second - 1e-6))); };
   t_rcd_ = ns(d.t_rcd);
   t_rp_ = ns(d.t_rp);
   t_cl_ = ns(d.t_cl);

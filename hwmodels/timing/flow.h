@@ -78,6 +78,8 @@ struct CoreClasses {
 inline int axes_index(Axes a) { return (a.row ? 1 : 0) + (a.col ? 2 : 0); }
 /// Partition refinement from equal clipping, padding and leadership to equal neighbours. O(cores · commands).
 CoreClasses core_classes(const Flow& flow);
+/// Every core a class of its own (for tests: the result is the same).
+CoreClasses one_class_per_core(const Flow& flow);
 
 /// Calls f(instance index, times) for every distinct instance that a core executes of a command, without walking the
 /// loops that do not matter to it. InputError("size") beyond 5·10^7 distinct steps.

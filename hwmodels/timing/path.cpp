@@ -9,19 +9,6 @@
 namespace assay {
 namespace {
 
-double average_hops(const Link& link, const Grid& grid) {
-  const double half = static_cast<double>(grid.rows + grid.cols) / 2.0;
-  switch (link.topology) {
-    case Topology::mesh: return half;
-    case Topology::torus: return half / 2.0;
-    case Topology::ring: return std::max(1.0, static_cast<double>(grid.cores()) / 4.0);
-    case Topology::tree: return std::max(1.0, std::log2(static_cast<double>(grid.cores())));
-    case Topology::direct:
-    case Topology::crossbar: return 1.0;
-  }
-  return 1.0;
-}
-
 double one_way(const Link& link, const Grid& grid) {
   return link.latency_s + link.hop_latency_s * average_hops(link, grid);
 }
@@ -29,6 +16,19 @@ double one_way(const Link& link, const Grid& grid) {
 bool has(const std::vector<MemoryId>& ids, MemoryId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
 }  // namespace
+
+double average_hops(const Link& link, const Grid& grid) {
+  const double half = static_cast<double>(grid.rows + grid.cols) / 2.0;
+  switch (link.topology) {
+    case Topology::mesh: return std::max(1.0, half);
+    case Topology::torus: return std::max(1.0, half / 2.0);
+    case Topology::ring: return std::max(1.0, static_cast<double>(grid.cores()) / 4.0);
+    case Topology::tree: return std::max(1.0, std::log2(static_cast<double>(grid.cores())));
+    case Topology::direct:
+    case Topology::crossbar: return 1.0;
+  }
+  return 1.0;
+}
 
 CopyPath path_of(const Machine& machine, const Engine& engine, MemoryId from, MemoryId to, TickBase base,
                  bool all_ideal) {

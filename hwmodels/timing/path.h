@@ -42,6 +42,9 @@ struct CopyPath {
 CopyPath path_of(const Machine& machine, const Engine& engine, MemoryId from, MemoryId to, TickBase base,
                  bool all_ideal);
 
+/// Hops of an average transfer through a link, at least 1 (see path_of).
+double average_hops(const Link& link, const Grid& grid);
+
 /// Name for resource tables: the memory's or link's.
 std::string station_name(const Machine& machine, const Station& s);
 

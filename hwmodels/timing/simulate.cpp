@@ -49,8 +49,11 @@ struct Transfer {
 };
 
 struct Actor {
+  Actor(QueueCursor c, std::size_t core_number, std::size_t engine_number)
+      : cursor(std::move(c)), core(static_cast<std::uint32_t>(core_number)),
+        engine(static_cast<std::uint32_t>(engine_number)) {}
   QueueCursor cursor;
-  std::uint32_t core = 0, engine = 0;
+  std::uint32_t core, engine;
   std::int64_t done = 0;             // all results so far are there
   std::int64_t excess = 0;
   Owner cause = Owner::sync;
@@ -79,10 +82,9 @@ class Simulator {
       for (std::size_t s = 0; s < program_.semaphores.size(); ++s)
         semaphores_[c * program_.semaphores.size() + s].count = program_.semaphores[s].initial;
       for (std::size_t e = 0; e < engines_; ++e) {
-        actors_.push_back({QueueCursor(queues_[e], program_.var_count, static_cast<std::int64_t>(c) / grid.cols,
-                                       static_cast<std::int64_t>(c) % grid.cols)});
-        actors_.back().core = static_cast<std::uint32_t>(c);
-        actors_.back().engine = static_cast<std::uint32_t>(e);
+        actors_.emplace_back(QueueCursor(queues_[e], program_.var_count, static_cast<std::int64_t>(c) / grid.cols,
+                                         static_cast<std::int64_t>(c) % grid.cols),
+                             c, e);
       }
       accountants_.emplace_back(program_.trail.size());
     }

@@ -27,6 +27,20 @@ struct Component {
   std::vector<int> dims;  // iteration dimensions, sorted
 };
 
+// (dimension, coefficient) of a view dimension, each dimension once and none with coefficient 0.
+std::vector<std::pair<int, std::int64_t>> terms_of(const ViewDim& d) {
+  std::vector<std::pair<int, std::int64_t>> terms;
+  for (const auto& [dim, coefficient] : d.iter) {
+    const auto at = std::find_if(terms.begin(), terms.end(), [&, wanted = dim](const auto& t) { return t.first == wanted; });
+    if (at == terms.end())
+      terms.emplace_back(dim, coefficient);
+    else
+      at->second += coefficient;
+  }
+  std::erase_if(terms, [](const auto& t) { return t.second == 0; });
+  return terms;
+}
+
 void add_coordinates(std::vector<Coordinate>& out, const Operand& operand, std::span<const std::int64_t> offsets,
                      bool bounded) {
   for (std::size_t i = 0; i < operand.dims.size(); ++i) {
@@ -35,8 +49,7 @@ void add_coordinates(std::vector<Coordinate>& out, const Operand& operand, std::
     if (!offsets.empty()) c.offset = offsets[i];
     c.bounded = bounded && !d.index_operand;
     if (c.bounded) c.size = d.size;
-    for (const auto& [dim, coefficient] : d.iter)
-      if (coefficient != 0) c.terms.emplace_back(dim, coefficient);
+    c.terms = terms_of(d);
     out.push_back(std::move(c));
   }
 }
@@ -198,9 +211,12 @@ std::int64_t distinct_elements(const ConcreteView& view) {
 }
 
 bool mentions(const Operand& operand, int dim) {
-  for (const ViewDim& d : operand.dims)
+  for (const ViewDim& d : operand.dims) {
+    std::int64_t sum = 0;
     for (const auto& [iter, coefficient] : d.iter)
-      if (iter == dim && coefficient != 0) return true;
+      if (iter == dim) sum += coefficient;
+    if (sum != 0) return true;
+  }
   return false;
 }
 

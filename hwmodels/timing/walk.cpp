@@ -68,7 +68,8 @@ struct Snapshot {
 
 class Walker {
  public:
-  Walker(Flow& flow, const CoreClasses& classes, WalkResult& result) : flow_(flow), classes_(classes), r_(result) {
+  Walker(Flow& flow, const CoreClasses& classes, const WalkOptions& options, WalkResult& result)
+      : flow_(flow), classes_(classes), options_(options), r_(result) {
     for (const FlowLoop& l : flow.loops) exclusive_ = exclusive_ || l.exclusive;
     for (const CommandModel& m : flow.models)
       exclusive_ = exclusive_ || (m.command() && m.command()->opcode == Opcode::copy && !m.path().overlap_compute);
@@ -186,7 +187,7 @@ class Walker {
       }
       for (WalkCore& core : r_.cores) core.vars[l.var] = v;
       block(begin, end);
-      if (l.trip <= 3 || until - v <= 2 || misses > kHopeless) continue;
+      if (!options_.skip || l.trip <= 3 || until - v <= 2 || misses > kHopeless) continue;
       history.push_back(snapshot(l));
       ++misses;
       for (std::size_t back = 1; back < history.size(); ++back) {
@@ -275,13 +276,14 @@ class Walker {
 
   Flow& flow_;
   const CoreClasses& classes_;
+  const WalkOptions& options_;
   WalkResult& r_;
   bool exclusive_ = false;
 };
 
 }  // namespace
 
-WalkResult walk_program(Flow& flow, const CoreClasses& classes) {
+WalkResult walk_program(Flow& flow, const CoreClasses& classes, const WalkOptions& options) {
   WalkResult r;
   const Program& p = *flow.program;
   for (const CoreClass& k : classes.classes) {
@@ -298,7 +300,7 @@ WalkResult walk_program(Flow& flow, const CoreClasses& classes) {
     for (std::size_t s = 0; s < p.semaphores.size(); ++s) core.semaphores[s].push({0, p.semaphores[s].initial});
     r.cores.push_back(std::move(core));
   }
-  Walker walker(flow, classes, r);
+  Walker walker(flow, classes, options, r);
   walker.block(0, flow.nodes.size());
   for (std::size_t c = 0; c < r.cores.size(); ++c) {
     for (const WalkEngine& e : r.cores[c].engines) {

@@ -62,6 +62,9 @@ struct WalkResult {
 };
 /// InputError when a wait finds too few tokens (the program would deadlock in written order); Infeasible beyond
 /// 4·10^8 statements walked.
-WalkResult walk_program(Flow& flow, const CoreClasses& classes);
+struct WalkOptions {
+  bool skip = true;                      ///< false: walk every iteration (for tests: the result is the same)
+};
+WalkResult walk_program(Flow& flow, const CoreClasses& classes, const WalkOptions& options = {});
 
 }  // namespace assay

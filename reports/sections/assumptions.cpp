@@ -46,7 +46,7 @@ std::vector<Block> build(const SectionContext& context) {
 }  // namespace
 
 void register_assumptions(SectionRegistry& registry) {
-  registry.add({"assumptions", "Assumptions and what is not modelled", build});
+  registry.add({"assumptions", "Assumptions and omissions", build});
 }
 
 }  // namespace assay

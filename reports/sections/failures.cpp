@@ -14,7 +14,7 @@ namespace {
 std::vector<Block> build(const SectionContext& context) {
   const SweepResult& sweep = context.sweep;
   std::map<std::string, std::size_t> by_status;
-  Table t{.caption = "Design points outside the ranking", .columns = {{"#", Unit::count}, {"Design"}, {"Status"}, {"Reason"}},
+  Table t{.caption = "Design points outside the ranking", .columns = {{"#", Unit::count}, {.title = "Design", .keep = true}, {"Status"}, {"Reason"}},
           .rows = {}, .sortable = true, .searchable = false};
   for (const auto& p : sweep.points) {
     if (is_ok(p) && p.constraint_violations.empty()) continue;
@@ -36,6 +36,6 @@ std::vector<Block> build(const SectionContext& context) {
 
 }  // namespace
 
-void register_failures(SectionRegistry& registry) { registry.add({"failures", "Infeasible and failed designs", build}); }
+void register_failures(SectionRegistry& registry) { registry.add({"failures", "Infeasible and failed", build}); }
 
 }  // namespace assay

@@ -72,7 +72,7 @@ std::vector<Block> build(const SectionContext& context) {
                           counted(sweep.frontier.size(), "design"));
 
   Table t{.caption = "Designs on the Pareto frontier of latency, energy and area",
-          .columns = {{"Design"}, {"Family"}, {"Latency", Unit::seconds}, {"Energy", Unit::joules}, {"Area", Unit::mm2},
+          .columns = {{.title = "Design", .keep = true}, {"Family"}, {"Latency", Unit::seconds}, {"Energy", Unit::joules}, {"Area", Unit::mm2},
                       {"Energy × delay", Unit::joule_seconds}, {"Average", Unit::watts}, {"Bound by"}, {"Checked"}},
           .rows = {}, .sortable = true};
   for (std::size_t i : sweep.frontier) {

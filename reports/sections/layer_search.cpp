@@ -57,7 +57,7 @@ std::vector<Block> build(const SectionContext& context) {
   const SweepResult& sweep = context.sweep;
   const auto detailed = detailed_points(sweep, context.options.detailed);
   Table t{.caption = "Layers of all designs",
-          .columns = {{"Design"}, {"Phase"}, {"Layer"}, {"Kind"},
+          .columns = {{.title = "Design", .keep = true}, {"Phase"}, {"Layer"}, {"Kind"},
                       {"Time", Unit::seconds, "The layer's share of the critical time"},
                       {"Of phase", Unit::ratio, "Share of the phase's time", true},
                       {"Utilisation", Unit::ratio, "Useful MACs / (peak × time)"},

@@ -4,7 +4,6 @@
 
 #include "reports/format.h"
 #include "reports/section.h"
-#include "reports/sections/axes.h"
 #include "reports/summary.h"
 
 // All design points with their parameters: the table behind the charts.
@@ -15,9 +14,9 @@ namespace {
 std::vector<Block> build(const SectionContext& context) {
   const SweepResult& sweep = context.sweep;
   if (sweep.points.size() < 2) return {};
-  Table t{.caption = "All design points", .columns = {{"#", Unit::count}, {"Design"}, {"Machine"}}, .rows = {}, .sortable = true,
+  Table t{.caption = "All design points", .columns = {{"#", Unit::count}, {.title = "Design", .keep = true}, {"Machine"}}, .rows = {}, .sortable = true,
           .searchable = true, .search_hint = "words of a design, machine, parameter or status"};
-  const auto axes = varied_axes(sweep);
+  const auto& axes = sweep.axes;
   for (const auto& axis : axes) t.columns.push_back({axis});
   for (const Column& c : std::initializer_list<Column>{{"Status"}, {"Latency", Unit::seconds}, {"Energy", Unit::joules},
                                                        {"Energy × delay", Unit::joule_seconds}, {"Area", Unit::mm2}, {"Average", Unit::watts},

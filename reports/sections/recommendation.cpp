@@ -27,8 +27,8 @@ std::vector<Column> evidence_columns() {
           {"Mapping gap", Unit::ratio, "How much faster a better mapping could be at most: (time − lower bound) / lower bound"}};
 }
 
-Table ranking_table(const SweepResult& sweep) {
-  Table t{.caption = "Ranking", .columns = {{"Rank", Unit::count}, {"Design"}}, .rows = {}, .sortable = true,
+Table ranking_table(const SweepResult& sweep, std::size_t detail) {
+  Table t{.caption = "Ranking", .columns = {{"Rank", Unit::count}, {.title = "Design", .keep = true}}, .rows = {}, .sortable = true,
           .searchable = sweep.ranking.size() > 15};
   for (Column& c : evidence_columns()) t.columns.push_back(std::move(c));
   for (const Column& c : std::initializer_list<Column>{
@@ -39,7 +39,7 @@ Table ranking_table(const SweepResult& sweep) {
            {"Mapper", Unit::text, "How the mappings were found"}}) {
     t.columns.push_back(c);
   }
-  const auto detailed = detailed_points(sweep, 10);
+  const auto detailed = detailed_points(sweep, detail);
   for (std::size_t i = 0; i < sweep.ranking.size(); ++i) {
     const RankRow& r = sweep.ranking[i];
     const PointResult& p = sweep.points.at(r.point);
@@ -67,7 +67,7 @@ Paragraph missing_sentence(const SweepResult& sweep, std::size_t matter) {
     for (const auto& reason : missing) ++reasons[reason];
   }
   std::vector<std::string> parts;
-  for (const auto& [reason, n] : reasons) parts.push_back(fmt::format("{} of {}", reason, counted(n, "design")));
+  for (const auto& [reason, n] : reasons) parts.push_back(fmt::format("{} ({})", reason, counted(n, "design")));
   return {fmt::format("No recommendation yet: {} of the {} that decide it (the first ten and their ties) {} not fully "
                       "checked. What is missing: {}.",
                       unchecked, counted(matter, "design"), unchecked == 1 ? "is" : "are", join_and(parts)),
@@ -162,7 +162,7 @@ std::vector<Block> build(const SectionContext& context) {
                                  [&](const RankRow& r) { return sweep.points.at(r.point).fully_checked; });
   out.push_back(ready ? recommendation_sentence(sweep) : missing_sentence(sweep, matter));
   add_gap_caveat(out, sweep, matter);
-  out.push_back(ranking_table(sweep));
+  out.push_back(ranking_table(sweep, context.options.detailed));
   return out;
 }
 

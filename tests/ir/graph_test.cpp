@@ -15,8 +15,13 @@ namespace {
 const TensorType kType{DType::f32, {2, 3}};
 
 Node node(std::string name, std::string op, std::vector<TensorId> in, std::vector<TensorId> out) {
-  return {.name = std::move(name), .op = std::move(op), .version = 13, .attributes = {}, .inputs = std::move(in),
-          .outputs = std::move(out), .sources = {}};
+  return {.name = std::move(name),
+          .op = std::move(op),
+          .version = 13,
+          .attributes = {},
+          .inputs = std::move(in),
+          .outputs = std::move(out),
+          .sources = {}};
 }
 
 struct Small {
@@ -152,8 +157,7 @@ TEST_CASE("check_structure names what is wrong") {
   SUBCASE("a state whose alias is no output") {
     Small s;
     s.g.set_state_alias(s.x, "a");
-    CHECK_THROWS_WITH_AS(check_structure(s.g), doctest::Contains("aliased to 'a', which is no output"),
-                         InternalError);
+    CHECK_THROWS_WITH_AS(check_structure(s.g), doctest::Contains("aliased to 'a', which is no output"), InternalError);
     s.g.set_state_alias(s.x, "b");
     check_structure(s.g);
   }
@@ -183,8 +187,7 @@ TEST_CASE("attributes are typed and fall back to defaults") {
   CHECK(a.integers("none", {7}) == std::vector<std::int64_t>{7});
   CHECK(a.tensor("none") == nullptr);
   CHECK(a.graph("none") == nullptr);
-  CHECK_THROWS_WITH_AS(a.integer("alpha", 0), doctest::Contains("attribute 'alpha': expected an integer"),
-                       InputError);
+  CHECK_THROWS_WITH_AS(a.integer("alpha", 0), doctest::Contains("attribute 'alpha': expected an integer"), InputError);
   CHECK_THROWS_WITH_AS(a.reals("group"), doctest::Contains("expected a list of real numbers"), InputError);
 }
 

@@ -90,8 +90,7 @@ TEST_CASE("errors in the text form say where and what") {
   CHECK(error("nothing").find("two.graph:1:1: expected 'graph', found 'nothing'") != std::string::npos);
   CHECK(error(changed("fp32[1, 3]", "fp31[1, 3]")).find("two.graph:2:12: 'fp31' is not a type") != std::string::npos);
   CHECK(error(changed("fp32[1, 3]", "fp32[1, -3]")).find("a dimension is negative") != std::string::npos);
-  CHECK(error(changed("fp32[1, 3]", "fp32[1, 3")).find("expected ']', found the end of the line") !=
-        std::string::npos);
+  CHECK(error(changed("fp32[1, 3]", "fp32[1, 3")).find("expected ']', found the end of the line") != std::string::npos);
   CHECK(error(changed("fp32[1, 3]", "fp32[4000000000, 4000000000, 4]")).find("does not fit 64 bits") !=
         std::string::npos);
   CHECK(error(changed("fp32[1, 3]", "fp32[99999999999999999999]")).find("expected an integer of 64 bits") !=

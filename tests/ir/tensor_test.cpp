@@ -15,9 +15,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Tensor floats(std::vector<float> v) {
-  return Tensor::of<float>(DType::f32, {static_cast<std::int64_t>(v.size())}, v);
-}
+Tensor floats(std::vector<float> v) { return Tensor::of<float>(DType::f32, {static_cast<std::int64_t>(v.size())}, v); }
 }  // namespace
 
 TEST_CASE("element counts are products, with one for a scalar and zero wherever a dimension is zero") {
@@ -25,13 +23,11 @@ TEST_CASE("element counts are products, with one for a scalar and zero wherever 
   CHECK(element_count({2, 3, 4}) == 24);
   CHECK(element_count({0, INT64_MAX, INT64_MAX}) == 0);
   CHECK_THROWS_WITH_AS(element_count({INT64_MAX, 2}), doctest::Contains("does not fit 64 bits"), InputError);
-  CHECK_THROWS_WITH_AS(element_count({2, -1}), doctest::Contains("shape [2, -1] has a negative dimension"),
-                       InputError);
+  CHECK_THROWS_WITH_AS(element_count({2, -1}), doctest::Contains("shape [2, -1] has a negative dimension"), InputError);
 }
 
 TEST_CASE("a tensor that could not be held is an input error, not an exhausted memory") {
-  CHECK_THROWS_WITH_AS(Tensor({DType::f32, {1 << 20, 1 << 20}}), doctest::Contains("more than the limit"),
-                       InputError);
+  CHECK_THROWS_WITH_AS(Tensor({DType::f32, {1 << 20, 1 << 20}}), doctest::Contains("more than the limit"), InputError);
 }
 
 TEST_CASE("types print with their shape") {
@@ -42,12 +38,15 @@ TEST_CASE("types print with their shape") {
 
 TEST_CASE("fp16 rounds to nearest even, keeps subnormals and overflows to infinity") {
   Tensor t({DType::f16, {1}});
-  const auto round = [&](double v) { t.set(0, v); return t.get(0); };
-  CHECK(round(1.0 + 1.0 / 2048) == 1.0);                        // a tie goes to even
-  CHECK(round(1.0 + 3.0 / 2048) == 1.0 + 2.0 / 1024);           // a tie goes to even
+  const auto round = [&](double v) {
+    t.set(0, v);
+    return t.get(0);
+  };
+  CHECK(round(1.0 + 1.0 / 2048) == 1.0);               // a tie goes to even
+  CHECK(round(1.0 + 3.0 / 2048) == 1.0 + 2.0 / 1024);  // a tie goes to even
   CHECK(round(65519.0) == 65504.0);
   CHECK(round(65520.0) == kInf);
-  CHECK(round(std::ldexp(1.0, -24)) == std::ldexp(1.0, -24));   // the smallest subnormal
+  CHECK(round(std::ldexp(1.0, -24)) == std::ldexp(1.0, -24));  // the smallest subnormal
   CHECK(round(std::ldexp(1.0, -25)) == 0.0);
   CHECK(std::isnan(round(kNan)));
 }
@@ -116,6 +115,6 @@ TEST_CASE("a comparison counts mismatches and knows NaN and infinity") {
   CHECK(c.first_mismatch == 1);
   CHECK(compare(floats({1, 2.2F}), floats({1, 2}), 0, 0.11).equal);
   CHECK(compare(floats({10, 11}), floats({10, 10}), 0, 0).sqnr_db == doctest::Approx(10 * std::log10(200.0)));
-  CHECK_THROWS_WITH_AS(compare(floats({1}), floats({1, 2}), 0, 0),
-                       doctest::Contains("got fp32[1], expected fp32[2]"), InputError);
+  CHECK_THROWS_WITH_AS(compare(floats({1}), floats({1, 2}), 0, 0), doctest::Contains("got fp32[1], expected fp32[2]"),
+                       InputError);
 }

@@ -17,7 +17,8 @@ inline Machine small_machine(std::int64_t rows = 1, std::int64_t cols = 1, DType
   Machine m;
   m.name = "small";
   m.clocks = {{"core", 1'000'000'000}};
-  m.grid = {rows, cols};
+  m.grid.rows = rows;
+  m.grid.cols = cols;
   const auto memory = [&](const char* name, Scope scope, MemoryKind kind, std::int64_t capacity) {
     Memory x;
     x.name = name;

@@ -84,7 +84,9 @@ TEST_CASE("an operand's bytes are those of its in-bounds coordinates") {
     CAPTURE(seed);
     Random random(seed);
     Program p;
-    p.buffers.push_back({"b", MemoryId(0), 500, 4096});
+    Buffer buffer;
+    buffer.address = 500;
+    p.buffers.push_back(buffer);
     Operand o;
     o.buffer = BufferId(0);
     o.type = DType::i16;

@@ -4,8 +4,10 @@ namespace assay {
 
 TensorId activate(Net& net, const std::string& name, TensorId x, Activation a) {
   switch (a) {
-    case Activation::none: return x;
-    case Activation::relu: return net.op(name + ".relu", "Relu", {x});
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return net.op(name + ".relu", "Relu", {x});
     case Activation::relu6:
       return net.op(name + ".relu6", "Clip", {x, net.number(name + ".low", 0), net.number(name + ".high", 6)});
   }
@@ -14,8 +16,8 @@ TensorId activate(Net& net, const std::string& name, TensorId x, Activation a) {
 
 TensorId conv_block(Net& net, const std::string& name, TensorId x, const ConvSpec& spec, bool batch_norm) {
   const std::int64_t in = net.shape(x)[1] / spec.groups, k = spec.kernel, pad = k / 2;
-  std::vector<TensorId> operands = {
-      x, net.weight(name + ".weight", {spec.out, in, k, k}, WeightRole::matrix, in * k * k)};
+  std::vector<TensorId> operands = {x,
+                                    net.weight(name + ".weight", {spec.out, in, k, k}, WeightRole::matrix, in * k * k)};
   if (!batch_norm) operands.push_back(net.weight(name + ".bias", {spec.out}, WeightRole::bias));
   TensorId y = net.op(name, "Conv", std::move(operands),
                       {{"kernel_shape", std::vector<std::int64_t>{k, k}},

@@ -96,8 +96,8 @@ const FamilyRegistry& families() {
 }
 
 std::string describe(const Family& f) {
-  std::string out = fmt::format("### {}\n\n{}\n\n| parameter | default | range | meaning |\n|---|---|---|---|\n", f.name,
-                                f.summary);
+  std::string out =
+      fmt::format("### {}\n\n{}\n\n| parameter | default | range | meaning |\n|---|---|---|---|\n", f.name, f.summary);
   for (const ParamSpec& p : f.params) {
     const std::string fallback =
         p.choices.empty() ? std::to_string(p.fallback) : p.choices[static_cast<std::size_t>(p.fallback)];

@@ -19,16 +19,16 @@ namespace assay {
 
 struct ParamSpec {
   std::string name;
-  std::int64_t fallback = 0;              ///< with `choices`: the number of the choice
-  std::int64_t low = 1, high = 1 << 20;   ///< inclusive
+  std::int64_t fallback = 0;             ///< with `choices`: the number of the choice
+  std::int64_t low = 1, high = 1 << 20;  ///< inclusive
   std::string doc;
-  std::vector<std::string> choices;       ///< not empty: the value is one of these words
+  std::vector<std::string> choices;  ///< not empty: the value is one of these words
 };
 
 /// Values of a family's parameters; every parameter of the table has one.
 class Params {
  public:
-  std::int64_t operator[](const std::string& name) const;   ///< InternalError if the table has no such parameter
+  std::int64_t operator[](const std::string& name) const;  ///< InternalError if the table has no such parameter
   void set(const std::string& name, std::int64_t value) { values_[name] = value; }
   const std::map<std::string, std::int64_t>& values() const { return values_; }
 
@@ -37,8 +37,8 @@ class Params {
 };
 
 struct FamilyOptions {
-  DType dtype = DType::f32;               ///< of weights and activations: fp32, fp16 or bf16
-  WeightMode weights = WeightMode::seeded;///< seeded or absent
+  DType dtype = DType::f32;                 ///< of weights and activations: fp32, fp16 or bf16
+  WeightMode weights = WeightMode::seeded;  ///< seeded or absent
   std::uint64_t seed = 1;
   std::int64_t max_weight_bytes = std::int64_t{4} << 30;
 };
@@ -60,9 +60,9 @@ struct Family {
 
 class FamilyRegistry {
  public:
-  void add(Family f);                     ///< a second family of a name is an InternalError
+  void add(Family f);  ///< a second family of a name is an InternalError
   const Family* find(const std::string& name) const;
-  std::vector<std::string> names() const; ///< sorted
+  std::vector<std::string> names() const;  ///< sorted
 
  private:
   std::map<std::string, Family> families_;

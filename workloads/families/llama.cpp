@@ -21,7 +21,7 @@ struct Sizes {
 };
 
 struct Rotation {
-  TensorId cosine, sine;   ///< [tokens, 1, d / 2]
+  TensorId cosine, sine;  ///< [tokens, 1, d / 2]
 };
 
 Rotation rotation(Net& net, const Sizes& z, std::int64_t first_position, std::int64_t base) {
@@ -61,24 +61,20 @@ TensorId attend_prefill(Net& net, const std::string& at, TensorId q, TensorId k,
                         TensorId mask) {
   const std::int64_t rows = z.group() * z.tokens;
   TensorId queries = net.transpose(at + "q.by_head", q, {0, 2, 1, 3});
-  if (z.group() > 1)
-    queries = net.reshape(at + "q.by_group", queries, {z.batch, z.kv_heads, rows, z.head_dim});
+  if (z.group() > 1) queries = net.reshape(at + "q.by_group", queries, {z.batch, z.kv_heads, rows, z.head_dim});
   const TensorId keys = net.transpose(at + "k_cache", k, {0, 2, 3, 1});
   const TensorId values = net.transpose(at + "v_cache", v, {0, 2, 1, 3});
   net.output(keys);
   net.output(values);
   TensorId scores = net.op(at + "scores", "MatMul", {queries, keys});
-  if (z.group() > 1)
-    scores = net.reshape(at + "scores.by_head", scores, {z.batch, z.heads, z.tokens, z.tokens});
+  if (z.group() > 1) scores = net.reshape(at + "scores.by_head", scores, {z.batch, z.heads, z.tokens, z.tokens});
   const TensorId scale = net.number(at + "scale", 1 / std::sqrt(static_cast<double>(z.head_dim)));
   const TensorId scaled = net.op(at + "scaled", "Mul", {scores, scale});
   const TensorId masked = net.op(at + "masked", "Add", {scaled, mask});
   TensorId weights = net.op(at + "softmax", "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
-  if (z.group() > 1)
-    weights = net.reshape(at + "softmax.by_group", weights, {z.batch, z.kv_heads, rows, z.tokens});
+  if (z.group() > 1) weights = net.reshape(at + "softmax.by_group", weights, {z.batch, z.kv_heads, rows, z.tokens});
   TensorId mixed = net.op(at + "mixed", "MatMul", {weights, values});
-  if (z.group() > 1)
-    mixed = net.reshape(at + "mixed.by_head", mixed, {z.batch, z.heads, z.tokens, z.head_dim});
+  if (z.group() > 1) mixed = net.reshape(at + "mixed.by_head", mixed, {z.batch, z.heads, z.tokens, z.head_dim});
   return net.transpose(at + "by_token", mixed, {0, 2, 1, 3});
 }
 
@@ -156,24 +152,24 @@ std::optional<std::string> check_llama(const Params& p) {
 }  // namespace
 
 void register_llama(FamilyRegistry& registry) {
-  registry.add(
-      {.name = "llama",
-       .summary = "Llama decoder: `phase: prefill` takes `seq` tokens, `phase: decode` one token against caches of "
-                  "`context` tokens. Defaults: Llama-2-7B.",
-       .params = {{"phase", 0, 0, 1, "a whole prompt, or one token more", {"prefill", "decode"}},
-                  {"batch", 1, 1, 4096, "sequences at once", {}},
-                  {"seq", 512, 1, 8192, "prefill: tokens of the prompt", {}},
-                  {"context", 512, 1, 1 << 20, "decode: tokens in the caches", {}},
-                  {"layers", 32, 1, 512, "decoder layers", {}},
-                  {"hidden", 4096, 2, 65536, "channels of a token", {}},
-                  {"heads", 32, 1, 1024, "query heads; divides hidden", {}},
-                  {"kv_heads", 32, 1, 1024, "key and value heads; divides heads", {}},
-                  {"ffn", 11008, 1, 262144, "channels inside the feed-forward part", {}},
-                  {"vocab", 32000, 2, 1 << 20, "rows of the embedding table", {}},
-                  {"rope_base", 10000, 1, 100'000'000, "base of the rotary frequencies", {}},
-                  {"logits", 1, 0, 1, "prefill: for every token or the last one", {"all", "last"}}},
-       .check = check_llama,
-       .make = make_llama});
+  registry.add({.name = "llama",
+                .summary =
+                    "Llama decoder: `phase: prefill` takes `seq` tokens, `phase: decode` one token against caches of "
+                    "`context` tokens. Defaults: Llama-2-7B.",
+                .params = {{"phase", 0, 0, 1, "a whole prompt, or one token more", {"prefill", "decode"}},
+                           {"batch", 1, 1, 4096, "sequences at once", {}},
+                           {"seq", 512, 1, 8192, "prefill: tokens of the prompt", {}},
+                           {"context", 512, 1, 1 << 20, "decode: tokens in the caches", {}},
+                           {"layers", 32, 1, 512, "decoder layers", {}},
+                           {"hidden", 4096, 2, 65536, "channels of a token", {}},
+                           {"heads", 32, 1, 1024, "query heads; divides hidden", {}},
+                           {"kv_heads", 32, 1, 1024, "key and value heads; divides heads", {}},
+                           {"ffn", 11008, 1, 262144, "channels inside the feed-forward part", {}},
+                           {"vocab", 32000, 2, 1 << 20, "rows of the embedding table", {}},
+                           {"rope_base", 10000, 1, 100'000'000, "base of the rotary frequencies", {}},
+                           {"logits", 1, 0, 1, "prefill: for every token or the last one", {"all", "last"}}},
+                .check = check_llama,
+                .make = make_llama});
 }
 
 }  // namespace assay

@@ -37,16 +37,16 @@ Graph make_mobilenet_v2(const Params& p, const FamilyOptions& options) {
   const bool bn = p["norm"] == 1;
   const std::int64_t width = p["width"];
   TensorId x = net.input("image", {p["batch"], 3, p["image"], p["image"]});
-  x = conv_block(net, "stem", x,
-                 {.out = scaled(32, width), .kernel = 3, .stride = 2, .activation = Activation::relu6}, bn);
+  x = conv_block(net, "stem", x, {.out = scaled(32, width), .kernel = 3, .stride = 2, .activation = Activation::relu6},
+                 bn);
   int number = 0;
   for (const Stage& s : kStages)
     for (std::int64_t i = 0; i < s.repeat; ++i)
       x = inverted_residual(net, "block" + std::to_string(number++) + ".", x, s.expand, scaled(s.channels, width),
                             i == 0 ? s.stride : 1, bn);
   // The last layer does not shrink with the width.
-  x = conv_block(net, "head", x, {.out = scaled(1280, std::max<std::int64_t>(width, 100)), .activation = Activation::relu6},
-                 bn);
+  x = conv_block(net, "head", x,
+                 {.out = scaled(1280, std::max<std::int64_t>(width, 100)), .activation = Activation::relu6}, bn);
   net.output(classify(net, x, p["classes"]));
   return net.finish();
 }

@@ -25,8 +25,8 @@ TensorId Net::weight(const std::string& name, Shape shape, WeightRole role, std:
                      fmt::format("its weights are larger than {} bytes at '{}'; 'weights: absent' keeps their shapes "
                                  "only",
                                  options_.max_weight_bytes, name));
-  return graph_.add_constant(
-      name, std::make_shared<const Tensor>(seeded_weight(name, type, role, fan_in, options_.seed)));
+  return graph_.add_constant(name,
+                             std::make_shared<const Tensor>(seeded_weight(name, type, role, fan_in, options_.seed)));
 }
 
 TensorId Net::constant(const std::string& name, Tensor value) {
@@ -51,7 +51,10 @@ TensorId Net::table(const std::string& name, Shape shape, const std::vector<doub
 
 NodeId Net::add(const std::string& name, const std::string& op, std::vector<TensorId> inputs, AttributeList attributes,
                 int version, std::size_t outputs) {
-  Node node{.name = name, .op = op, .version = version};
+  Node node;
+  node.name = name;
+  node.op = op;
+  node.version = version;
   node.sources = {name};
   for (auto& [key, value] : attributes) node.attributes.set(key, std::move(value));
   node.inputs = std::move(inputs);
@@ -63,8 +66,8 @@ NodeId Net::add(const std::string& name, const std::string& op, std::vector<Tens
   return n;
 }
 
-TensorId Net::op(const std::string& name, const std::string& op, std::vector<TensorId> inputs,
-                 AttributeList attributes, int version) {
+TensorId Net::op(const std::string& name, const std::string& op, std::vector<TensorId> inputs, AttributeList attributes,
+                 int version) {
   return graph_.node(add(name, op, std::move(inputs), std::move(attributes), version, 1)).outputs[0];
 }
 

@@ -20,12 +20,12 @@ class Net {
   Net(const std::string& name, const FamilyOptions& options);
   DType dtype() const { return options_.dtype; }
 
-  TensorId input(const std::string& name, Shape shape);                ///< of the family's dtype
+  TensorId input(const std::string& name, Shape shape);  ///< of the family's dtype
   TensorId input(const std::string& name, Shape shape, DType dtype);
   /// A parameter of the family's dtype: seeded or without a value. InputError when the weights exceed the limit.
   TensorId weight(const std::string& name, Shape shape, WeightRole role, std::int64_t fan_in = 1);
-  TensorId ints(const std::string& name, std::vector<std::int64_t> values);   ///< int64[n]
-  TensorId number(const std::string& name, double value);              ///< a scalar of the family's dtype
+  TensorId ints(const std::string& name, std::vector<std::int64_t> values);  ///< int64[n]
+  TensorId number(const std::string& name, double value);                    ///< a scalar of the family's dtype
   TensorId table(const std::string& name, Shape shape, const std::vector<double>& values);
 
   TensorId constant(const std::string& name, Tensor value);

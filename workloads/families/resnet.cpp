@@ -9,11 +9,8 @@ struct Depth {
   std::array<std::int64_t, 4> blocks;
   bool bottleneck;
 };
-constexpr std::array<Depth, 5> kDepths = {{{{2, 2, 2, 2}, false},
-                                           {{3, 4, 6, 3}, false},
-                                           {{3, 4, 6, 3}, true},
-                                           {{3, 4, 23, 3}, true},
-                                           {{3, 8, 36, 3}, true}}};
+constexpr std::array<Depth, 5> kDepths = {
+    {{{2, 2, 2, 2}, false}, {{3, 4, 6, 3}, false}, {{3, 4, 6, 3}, true}, {{3, 4, 23, 3}, true}, {{3, 8, 36, 3}, true}}};
 
 /// He et al. 2015; the stride of a bottleneck is in its 3 × 3 convolution, as in torchvision.
 TensorId block(Net& net, const std::string& at, TensorId x, std::int64_t channels, std::int64_t stride, bool bottleneck,

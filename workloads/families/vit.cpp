@@ -9,8 +9,7 @@ Graph make_vit(const Params& p, const FamilyOptions& options) {
   const std::int64_t b = p["batch"], h = p["hidden"], c = p["channels"], patch = p["patch"], image = p["image"];
   const std::int64_t patches = (image / patch) * (image / patch);
   const TensorId img = net.input("image", {b, c, image, image});
-  const TensorId kernel =
-      net.weight("patch.weight", {h, c, patch, patch}, WeightRole::matrix, c * patch * patch);
+  const TensorId kernel = net.weight("patch.weight", {h, c, patch, patch}, WeightRole::matrix, c * patch * patch);
   const TensorId maps = net.op("patch", "Conv", {img, kernel, net.weight("patch.bias", {h}, WeightRole::bias)},
                                {{"kernel_shape", std::vector<std::int64_t>{patch, patch}},
                                 {"strides", std::vector<std::int64_t>{patch, patch}}});
@@ -32,8 +31,8 @@ Graph make_vit(const Params& p, const FamilyOptions& options) {
     x = net.op(at + "mlp.residual", "Add", {narrow, x});
   }
   x = layer_norm(net, "norm", x, 1e-6);
-  const TensorId token = net.op("class", "Slice",
-                                {x, net.ints("class.from", {0}), net.ints("class.to", {1}), net.ints("class.axis", {1})});
+  const TensorId token = net.op(
+      "class", "Slice", {x, net.ints("class.from", {0}), net.ints("class.to", {1}), net.ints("class.axis", {1})});
   net.output(linear(net, "logits", net.reshape("class.flat", token, {b, h}), p["classes"]));
   return net.finish();
 }

@@ -1,0 +1,59 @@
+#include "explorers/prepared.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/passes/quantise.h"
+#include "workloads/arrays.h"
+
+namespace assay {
+
+Graph at_precision(const Graph& g, const std::string& precision, const TensorMap& inputs) {
+  if (precision == "native") return g;
+  if (precision == "fp16") return convert_precision(g, DType::f16);
+  if (precision == "bf16") return convert_precision(g, DType::bf16);
+  if (precision == "int8") return quantise_int8(g, {{inputs}}).graph;
+  const std::vector<std::string> known{"native", "fp16", "bf16", "int8"};
+  throw InputError(Diagnostic{{}, "precision", "unknown precision '" + precision + "'", nearest_name(precision, known).value_or("")});
+}
+
+bool PreparedModel::executable() const {
+  const auto all = graph.tensors();
+  return std::none_of(all.begin(), all.end(), [&](TensorId t) {
+    return graph.tensor(t).kind == TensorKind::constant && !graph.tensor(t).value;
+  });
+}
+
+const TensorMap& PreparedModel::reference() const {
+  std::call_once(once_, [&] { reference_ = evaluate_graph(graph, inputs); });
+  return reference_;
+}
+
+const TensorMap& PreparedModel::float_reference() const {
+  std::call_once(float_once_, [&] { float_reference_ = evaluate_graph(source, inputs); });
+  return float_reference_;
+}
+
+PreparedPhase::PreparedPhase(std::string workload, const WorkloadPhase& phase, std::string precision, std::uint64_t seed)
+    : workload_(std::move(workload)), phase_(phase), precision_(std::move(precision)), seed_(seed) {}
+
+const PreparedModel& PreparedPhase::get(bool twin) const {
+  const std::lock_guard lock(mutex_);
+  auto& slot = twin ? twin_ : full_;
+  if (slot) return *slot;
+  auto model = std::make_unique<PreparedModel>();
+  model->source = build(phase_, twin);
+  model->inputs = seeded_inputs(model->source, seed_);
+  // Passes first: they fold what exports carry along, so that calibration and compilation see the model proper.
+  PassContext context;
+  Graph passed = model->source;
+  run_passes(passed, standard_pipeline(), {}, context);
+  passed.compact();
+  model->graph = at_precision(passed, precision_, model->inputs);
+  model->quantised = precision_ == "int8";
+  model->remarks = std::move(context.remarks);
+  slot = std::move(model);
+  return *slot;
+}
+
+}  // namespace assay

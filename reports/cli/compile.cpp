@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/isa/text.h"
+#include "core/isa/verify.h"
+#include "reports/cli/support.h"
+
+namespace assay {
+namespace {
+
+std::pair<std::string, std::string> split(const std::string& option, const std::string& s) {
+  const std::size_t eq = s.find('=');
+  if (eq == std::string::npos || eq == 0) throw InputError(option, fmt::format("expected name=value, found '{}'", s));
+  return {s.substr(0, eq), s.substr(eq + 1)};
+}
+
+/// Phases of a workload at the asked precision, with the compiled form of each.
+template <class F>
+void for_each_phase(const MachineArgs& m, const WorkloadArgs& w, const CompileOptions& options, F&& f) {
+  const Machine machine = load(m);
+  MappingCache cache;
+  for (const Workload& workload : load_workloads(w.workload, workload_options(w))) {
+    for (const WorkloadPhase& p : workload.phases) {
+      const PreparedPhase prepared(workload.name, p, workload.precision, 1);
+      const PreparedModel& model = w.twin ? prepared.twin() : prepared.full();
+      CompiledModel c = compile(model.graph, machine, options, cache);
+      f(machine, prepared, c);
+    }
+  }
+}
+
+}  // namespace
+
+WorkloadOptions workload_options(const WorkloadArgs& a) {
+  WorkloadOptions o;
+  for (const std::string& s : a.bind) {
+    const auto [name, value] = split("--bind", s);
+    char* end = nullptr;
+    o.bind[name] = std::strtoll(value.c_str(), &end, 10);
+    if (end == value.c_str() || *end != '\0') throw InputError("--bind", fmt::format("expected an integer for '{}', found '{}'", name, value));
+  }
+  for (const std::string& s : a.shape) {
+    const auto [name, value] = split("--shape", s);
+    const auto shape = parse_shape(value);
+    if (!shape) throw InputError("--shape", fmt::format("expected 1x3x224x224 for '{}', found '{}'", name, value));
+    o.shapes[name] = *shape;
+  }
+  for (const std::string& s : a.param) o.params.insert(split("--param", s));
+  if (!a.weights.empty()) {
+    o.weights = parse_weight_mode(a.weights);
+    if (!o.weights) throw InputError("--weights", fmt::format("expected as_in_file, seeded or absent, found '{}'", a.weights));
+  }
+  if (!a.precision.empty()) o.precision = a.precision;
+  return o;
+}
+
+CompileOptions compile_options(const CompilerArgs& a) {
+  CompileOptions o;
+  o.passes.disabled = a.disable_pass;
+  o.passes.dump_after = a.dump_after;
+  o.passes.dump_dir = a.dump_dir;
+  o.passes.stop_after = a.stop_after;
+  o.passes.check_values = a.check_passes;
+  o.fuse_epilogues = !a.no_fusion;
+  o.residency = !a.no_residency;
+  o.weight_prefetch = !a.no_prefetch;
+  return o;
+}
+
+int compile_command(const CompileArgs& a) {
+  int code = kOk;
+  nlohmann::ordered_json j;
+  j["schema_version"] = 1;
+  for_each_phase(a.machine, a.workload, compile_options(a.compiler), [&](const Machine& machine, const PreparedPhase& phase, const CompiledModel& c) {
+    const VerifyResult v = verify_program(c.program, machine);
+    const std::string text = print_program(c.program);
+    if (a.json) {
+      nlohmann::ordered_json p;
+      p["workload"] = phase.workload();
+      p["phase"] = phase.phase();
+      p["kernels"] = c.kernels.size();
+      p["verified"] = v.ok();
+      for (const auto& [op, n] : c.free_ops) p["free_ops"][op] = n;
+      for (const auto& [op, n] : c.host_ops) p["host_ops"][op] = n;
+      for (const std::string& r : c.remarks) p["remarks"].push_back(r);
+      j["phases"].push_back(p);
+    } else if (a.out.empty()) {
+      print_out(text);
+    } else {
+      write_file(a.out, text);
+    }
+    for (const Violation& x : v.violations) std::fprintf(stderr, "%s\n", fmt::format("{}: {}: {}", x.rule, x.where, x.message).c_str());
+    std::fprintf(stderr, "%s\n", fmt::format("{}: {} kernels, {} buffers, {} semaphores; {}", phase.workload(), c.kernels.size(), c.program.buffers.size(),
+                                             c.program.semaphores.size(), v.ok() ? fmt::format("verified over {} command instances", v.instances) : "REJECTED by the verifier").c_str());
+    for (const auto& [op, n] : c.free_ops) std::fprintf(stderr, "  free: %s x %lld (a view of the same bytes)\n", op.c_str(), static_cast<long long>(n));
+    for (const auto& [op, n] : c.host_ops) std::fprintf(stderr, "  host: %s x %lld\n", op.c_str(), static_cast<long long>(n));
+    if (!v.ok()) code = kMismatch;
+  });
+  if (a.json) print_out(j.dump(1) + "\n");
+  return code;
+}
+
+int map_command(const MapArgs& a) {
+  nlohmann::ordered_json j;
+  j["schema_version"] = 1;
+  bool any = false;
+  for_each_phase(a.machine, a.workload, {}, [&](const Machine& machine, const PreparedPhase&, const CompiledModel& c) {
+    for (std::size_t i = 0; i < c.kernels.size(); ++i) {
+      const TrailEntry& t = c.program.trail[i];
+      if (!a.layer.empty() && t.group.find(a.layer) == std::string::npos) continue;
+      any = true;
+      const CompiledKernel& k = c.kernels[i];
+      const double us = 1e6 / static_cast<double>(machine.clocks[0].hz);
+      const double gap = k.lower_bound > 0 ? k.cost.cycles / k.lower_bound - 1 : 0;
+      if (a.json) {
+        j["kernels"].push_back({{"name", t.group}, {"kind", t.layer_kind}, {"mapping", k.mapping}, {"cycles", k.cost.cycles}, {"lower_bound_cycles", k.lower_bound},
+                                {"matrix_cycles", k.cost.matrix}, {"vector_cycles", k.cost.vector}, {"load_cycles", k.cost.load}, {"store_cycles", k.cost.store},
+                                {"shared_cycles", k.cost.shared}, {"bytes", k.cost.bytes}});
+      } else {
+        print_out(fmt::format("{} ({}): {:.1f} us, gap to the bound {:.1f} %\n  {}\n  matrix {:.0f}, vector {:.0f}, load {:.0f}, store {:.0f}, shared {:.0f} cycles; {:.0f} bytes moved\n",
+                              t.group, t.layer_kind, k.cost.cycles * us, gap * 100, k.mapping, k.cost.matrix, k.cost.vector, k.cost.load, k.cost.store, k.cost.shared, k.cost.bytes));
+      }
+    }
+  });
+  if (!any) throw InputError("--layer", fmt::format("no kernel's name contains '{}'", a.layer));
+  if (a.json) print_out(j.dump(1) + "\n");
+  return kOk;
+}
+
+}  // namespace assay

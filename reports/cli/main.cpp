@@ -1,0 +1,144 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "reports/cli/commands.h"
+
+namespace {
+
+using namespace assay;
+
+void add_machine(CLI::App* app, MachineArgs& a) {
+  app->add_option("-m,--machine", a.machine, "Machine description (YAML)")->required();
+  app->add_option("--set", a.set, "Replace a value of the description: params.rows=64 (repeatable)");
+}
+
+void add_workload(CLI::App* app, WorkloadArgs& a) {
+  app->add_option("-w,--workload", a.workload, "Workload (.yaml) or model (.onnx)")->required();
+  app->add_option("--bind", a.bind, "Bind a symbolic dimension: batch=1 (repeatable)");
+  app->add_option("--shape", a.shape, "Set an input's shape: input=1x3x224x224 (repeatable)");
+  app->add_option("--param", a.param, "Set a parameter of a model family: layers=2 (repeatable)");
+  app->add_option("--weights", a.weights, "as_in_file, seeded (He-scaled, fixed seed) or absent (shapes only)");
+  app->add_option("--precision", a.precision, "native, fp16, bf16 or int8 (a float model is quantised by a pass)");
+  app->add_flag("--twin", a.twin, "Use the workload's reduced twin");
+}
+
+void add_compiler(CLI::App* app, CompilerArgs& a) {
+  app->add_option("--disable-pass", a.disable_pass, "Leave out a graph pass (repeatable); see `assay list passes`");
+  app->add_option("--dump-after", a.dump_after, "Write the graph after a pass, or after `all`");
+  app->add_option("--dump-dir", a.dump_dir, "Folder for --dump-after");
+  app->add_flag("--check-passes", a.check_passes, "Execute the graph before and after every pass and compare");
+  app->add_flag("--no-fusion", a.no_fusion, "Do not fuse elementwise epilogues");
+  app->add_flag("--no-residency", a.no_residency, "Send every intermediate to DRAM");
+  app->add_flag("--no-prefetch", a.no_prefetch, "Do not fill a kernel's tiles before the one before ends");
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app{"Assay: compiles, proves and times AI models on accelerator descriptions, and ranks the designs.\n"
+               "Exit codes: 0 ok, 2 bad input, 3 infeasible, 4 mismatch, 70 internal error, 130 interrupted."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "assay 0.1.0");
+  int code = 0;
+
+  CheckArgs check;
+  auto* c = app.add_subcommand("check", "Check a machine description; --peak prints what it implies");
+  c->add_option("machine", check.machine.machine, "Machine description (YAML)")->required();
+  c->add_option("--set", check.machine.set, "Replace a value: params.rows=64 (repeatable)");
+  c->add_flag("--peak", check.peak, "Peak rates, bytes per cycle and buffer totals, against quoted figures");
+  c->add_flag("--print", check.print, "The description with every value resolved");
+  c->add_flag("--json", check.json, "JSON on stdout");
+  c->callback([&] { code = check_command(check); });
+
+  CompileArgs compile;
+  c = app.add_subcommand("compile", "Compile a model for a machine; prints the program");
+  add_machine(c, compile.machine);
+  add_workload(c, compile.workload);
+  add_compiler(c, compile.compiler);
+  c->add_option("-o,--out", compile.out, "Write the program to a file");
+  c->add_flag("--json", compile.json, "A summary as JSON instead of the program");
+  c->callback([&] { code = compile_command(compile); });
+
+  RunArgs run;
+  c = app.add_subcommand("run", "Compile, check and time a model on one machine");
+  add_machine(c, run.machine);
+  add_workload(c, run.workload);
+  add_compiler(c, run.compiler);
+  c->add_option("--check", run.check, "none, static, twin (execute the reduced twin) or full");
+  c->add_option("-o,--out", run.out, "Folder for report.html, result.json and traces");
+  c->add_flag("--no-cycle", run.no_cycle, "Analytical model only");
+  c->add_flag("--json", run.json, "JSON on stdout");
+  c->callback([&] { code = run_command(run); });
+
+  MapArgs map;
+  c = app.add_subcommand("map", "Show the mapping of every layer, with its bound");
+  add_machine(c, map.machine);
+  add_workload(c, map.workload);
+  c->add_option("--layer", map.layer, "Only layers whose name contains this");
+  c->add_flag("--json", map.json, "JSON on stdout");
+  c->callback([&] { code = map_command(map); });
+
+  SweepArgs sweep;
+  c = app.add_subcommand("sweep", "Evaluate many designs, rank them, write the report; resumes where it was stopped");
+  c->add_option("sweep", sweep.sweep, "Sweep file (YAML)")->required();
+  c->add_option("-o,--out", sweep.out, "Folder for the store and the report (default: out/<name>)");
+  c->add_option("--check", sweep.check, "Override the file's level: none, static, twin or full");
+  c->add_option("-j,--threads", sweep.threads, "Threads (default: one per core)");
+  c->add_flag("--fresh", sweep.fresh, "Forget stored results first");
+  c->add_flag("--json", sweep.json, "JSON on stdout");
+  c->add_flag("-q,--quiet", sweep.quiet, "No progress on stderr");
+  c->callback([&] { code = sweep_command(sweep); });
+
+  ReportArgs report;
+  c = app.add_subcommand("report", "Write a report again from stored results");
+  c->add_option("result", report.result, "result.json, or the folder of a sweep")->required();
+  c->add_option("-f,--format", report.format, "html, markdown, text, csv, layers-csv or json");
+  c->add_option("-o,--out", report.out, "File (default: stdout)");
+  c->callback([&] { code = report_command(report); });
+
+  DiffArgs diff;
+  c = app.add_subcommand("diff", "Compare two sweeps, runs or machine descriptions");
+  c->add_option("before", diff.before, "result.json, a sweep's folder, or a description (YAML)")->required();
+  c->add_option("after", diff.after, "The same kind")->required();
+  c->add_option("-w,--workload", diff.workload, "With two descriptions: run this on both, layer by layer");
+  c->add_option("-f,--format", diff.format, "text, markdown or html");
+  c->callback([&] { code = diff_command(diff); });
+
+  c = app.add_subcommand("schema", "Print the JSON Schema of machine descriptions");
+  c->callback([&] { code = schema_command(); });
+
+  std::string what;
+  bool list_json = false;
+  c = app.add_subcommand("list", "List operations, passes or strategies");
+  c->add_option("what", what, "operations, passes or strategies")->required();
+  c->add_flag("--json", list_json, "JSON on stdout");
+  c->callback([&] { code = list_command(what, list_json); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int shown = app.exit(e);
+    return shown == 0 ? kOk : kBadInput;
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const InputError& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return kBadInput;
+  } catch (const Infeasible& e) {
+    std::fprintf(stderr, "infeasible: %s\n", e.what());
+    return kInfeasible;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: not enough memory\n");
+    return kInternal;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "internal error: %s\nPlease report this with the command and its input files.\n", e.what());
+    return kInternal;
+  }
+}
