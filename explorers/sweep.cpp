@@ -86,7 +86,7 @@ class SweepRun {
     }
     for (const SweepMachine& m : spec_.machines) {
       manifest("machine", fmt::format("{} sha256:{}", m.path, sha256_file(m.path)));
-      for (const Axis& a : m.axes) {
+      for (const SweepAxis& a : m.axes) {
         if (std::find(result_.axes.begin(), result_.axes.end(), a.path) == result_.axes.end()) result_.axes.push_back(a.path);
       }
     }

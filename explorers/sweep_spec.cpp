@@ -47,7 +47,7 @@ class Reader {
       add(root_.pos, "", fmt::format("expected a map with 'sweep', 'workloads' and 'machines', found {}", root_.describe()));
       throw InputError(std::move(problems_));
     }
-    std::vector<Axis> common;
+    std::vector<SweepAxis> common;
     keys(root_, "", {"sweep", "description", "objective", "precision", "strategy", "samples", "seed", "check", "cycle_points", "detail_points", "full_check_macs",
                      "workloads", "machines", "axes", "constraints"});
     text("sweep", spec_.name, {}, true);
@@ -166,14 +166,14 @@ class Reader {
     if (sum <= 0) add(list->pos, "workloads", "the weights sum to 0: nothing would be ranked");
   }
 
-  std::vector<Axis> axes(const YamlNode& map, const std::string& path) {
-    std::vector<Axis> out;
+  std::vector<SweepAxis> axes(const YamlNode& map, const std::string& path) {
+    std::vector<SweepAxis> out;
     if (!map.is_map()) {
       add(map.pos, path, "expected a map of parameter paths to values, found " + map.describe());
       return out;
     }
     for (const YamlEntry& e : map.entries) {
-      Axis a{e.key, values(e.value, path + "." + e.key)};
+      SweepAxis a{e.key, values(e.value, path + "." + e.key)};
       if (!a.values.empty()) out.push_back(std::move(a));
     }
     return out;
@@ -231,7 +231,7 @@ class Reader {
     return out;
   }
 
-  void machines(const std::vector<Axis>& common) {
+  void machines(const std::vector<SweepAxis>& common) {
     const YamlNode* list = root_.find("machines");
     if (list == nullptr || !list->is_sequence() || list->items.empty()) {
       return add(list != nullptr ? list->pos : root_.pos, "machines", "expected a list of descriptions, found " + (list != nullptr ? list->describe() : std::string("nothing")));
@@ -253,8 +253,8 @@ class Reader {
           for (const YamlEntry& e : a->entries) axis_pos_.push_back({spec_.machines.size(), e.key, e.pos});
         }
       }
-      for (const Axis& a : common) {
-        if (std::none_of(m.axes.begin(), m.axes.end(), [&](const Axis& own) { return own.path == a.path; })) m.axes.push_back(a);
+      for (const SweepAxis& a : common) {
+        if (std::none_of(m.axes.begin(), m.axes.end(), [&](const SweepAxis& own) { return own.path == a.path; })) m.axes.push_back(a);
       }
       if (auto p = file(*f, path)) {
         m.path = *p;
@@ -282,7 +282,7 @@ class Reader {
   void check_axes() {
     for (std::size_t m = 0; m < spec_.machines.size(); ++m) {
       load_machine(spec_.machines[m].path);  // its own errors first
-      for (const Axis& a : spec_.machines[m].axes) {
+      for (const SweepAxis& a : spec_.machines[m].axes) {
         bool any = false;
         std::string reason;
         for (const std::string& v : a.values) {
@@ -319,7 +319,7 @@ class Reader {
 
 std::int64_t machine_size(const SweepMachine& m) {
   std::int64_t n = 1;
-  for (const Axis& a : m.axes) {
+  for (const SweepAxis& a : m.axes) {
     if (mul_overflows(n, static_cast<std::int64_t>(a.values.size()), n)) return std::numeric_limits<std::int64_t>::max();
   }
   return n;

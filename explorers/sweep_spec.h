@@ -24,14 +24,14 @@
 
 namespace assay {
 
-struct Axis {
+struct SweepAxis {
   std::string path;                      ///< key path of the description, `params.rows`
   std::vector<std::string> values;       ///< as they would be written in the file
 };
 
 struct SweepMachine {
   std::string path;                      ///< of the description, resolved against the sweep file
-  std::vector<Axis> axes;                ///< its own, then those common to all machines
+  std::vector<SweepAxis> axes;                ///< its own, then those common to all machines
 };
 
 struct SweepWorkload {

@@ -75,7 +75,8 @@ class MarkdownWriter {
   }
 
   void block(const Details& d) {
-    out_ += "<details><summary>" + escape_html(d.summary) + "</summary>\n\n";
+    // On one line: a blank one would end the raw HTML and begin Markdown.
+    out_ += "<details><summary>" + escape_html(escape_terminal(d.summary)) + "</summary>\n\n";
     blocks(d.blocks);
     out_ += "</details>\n\n";
   }

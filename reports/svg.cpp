@@ -41,8 +41,9 @@ std::string keep_entities(std::string_view s) {
     if (s[0] == '&') {
       const std::size_t end = s.substr(0, 12).find(';');
       const std::string_view name = end == s.npos ? std::string_view{} : s.substr(1, end - 1);
-      const bool entity = !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c == '#' && &c == name.data());
+      const std::string_view body = name.starts_with('#') ? name.substr(1) : name;
+      const bool entity = !body.empty() && std::all_of(body.begin(), body.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
       });
       if (entity) {
         out += s.substr(0, end + 1);

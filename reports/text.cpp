@@ -168,14 +168,21 @@ void TextWriter::block(const Table& t) {
   }
   // Texts give way, the widest first, until the line fits.
   const auto total = [&] { return std::accumulate(width.begin(), width.end(), 2 * (columns ? columns - 1 : 0)); };
-  while (total() > options_.width) {
-    std::size_t widest = columns;
-    for (std::size_t c = 0; c < columns; ++c) {
-      if (width[c] > least[c] && (widest == columns || width[c] > width[widest])) widest = c;
+  const auto narrow = [&] {
+    while (total() > options_.width) {
+      std::size_t widest = columns;
+      for (std::size_t c = 0; c < columns; ++c) {
+        if (width[c] > least[c] && (widest == columns || width[c] > width[widest])) widest = c;
+      }
+      if (widest == columns) break;
+      --width[widest];
     }
-    if (widest == columns) break;
-    --width[widest];
+  };
+  narrow();
+  for (std::size_t c = 0; c < columns; ++c) {
+    if (t.columns[c].keep) least[c] = std::min<std::size_t>(least[c], 12);
   }
+  narrow();
   const auto line = [&](auto&& cell) {
     std::string text;
     for (std::size_t c = 0; c < columns; ++c) {
@@ -209,7 +216,7 @@ std::string render_text(const Table& table, const TextOptions& options) {
 
 std::string ranking_text(const SweepResult& sweep, const TextOptions& options) {
   Table t{.caption = {}, .columns = {{"#", Unit::count}, {.title = "Design", .keep = true}, {"Latency", Unit::seconds}, {"Energy", Unit::joules}, {"Area", Unit::mm2},
-          {"Power", Unit::watts}, {"Gap", Unit::ratio}, {"P better", Unit::ratio}, {"Tied"}, {"Bound by"}, {"Check"}, {"Time by"}}, .rows = {}};
+          {"Power", Unit::watts}, {"Gap", Unit::ratio}, {"Better", Unit::ratio}, {"Tied"}, {"Bound by"}, {"Check"}, {"Time by"}}, .rows = {}};
   for (std::size_t i = 0; i < sweep.ranking.size(); ++i) {
     const RankRow& r = sweep.ranking[i];
     const PointResult& p = sweep.points.at(r.point);

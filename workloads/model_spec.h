@@ -16,7 +16,7 @@ struct ModelSpec {
   std::string onnx;  ///< path; empty for a family
   const Family* family = nullptr;
   ImportOptions import;
-  Params params;
+  FamilyParams params;
   FamilyOptions options;
 
   void set_weights(WeightMode mode);

@@ -63,6 +63,12 @@ struct Graph::Impl {
     return n.index();
   }
 
+  Handle add_vertex(Vertex v) {
+    const Handle handle = boost::add_vertex(structure);
+    structure[handle] = v;
+    return handle;
+  }
+
   TensorId add(const std::string& name, TensorType type, TensorKind kind,
                std::shared_ptr<const Tensor> value = nullptr) {
     GraphTensor t;
@@ -78,7 +84,7 @@ struct Graph::Impl {
     t.name = tensor_names.claim(t.name, id);
     tensors.push_back(std::move(t));
     tensor_live.push_back(true);
-    tensor_vertex.push_back(boost::add_vertex(Vertex{false, id}, structure));
+    tensor_vertex.push_back(add_vertex({false, id}));
     return TensorId(id);
   }
 
@@ -149,7 +155,7 @@ NodeId Graph::add_node(Node node) {
   g.nodes.push_back(std::move(node));
   g.node_live.push_back(true);
   ++g.live_nodes;
-  g.node_vertex.push_back(boost::add_vertex(Vertex{true, id}, g.structure));
+  g.node_vertex.push_back(g.add_vertex({true, id}));
   const Node& n = g.nodes.back();
   for (std::size_t i = 0; i < n.inputs.size(); ++i)
     if (n.inputs[i].valid()) g.connect_use(n.inputs[i], NodeId(id), i);

@@ -19,6 +19,33 @@ void mark_outputs(const std::vector<Stmt>& stmts, std::vector<bool>& written) {
 
 }  // namespace
 
+std::int64_t AccessHistory::BufferState::bucket(std::int64_t address) const {
+  return std::clamp<std::int64_t>((address - origin) / bucket_bytes, 0, kBuckets - 1);
+}
+
+void AccessHistory::BufferState::file(std::uint32_t number) {
+  if (buckets.empty()) buckets.resize(kBuckets);
+  const std::int64_t first = bucket(records[number].begin), last = bucket(records[number].end - 1);
+  if (last - first >= kSpan) return wide.push_back(number);
+  for (std::int64_t b = first; b <= last; ++b) buckets[static_cast<std::size_t>(b)].push_back(number);
+}
+
+/// Records that may touch [begin, end); one that spans several buckets may come several times.
+template <class F>
+void AccessHistory::BufferState::each_near(std::int64_t begin, std::int64_t end, F f) const {
+  const auto look = [&](std::uint32_t number) {
+    const Record& r = records[number];
+    if (r.begin < end && begin < r.end) f(r);
+  };
+  if (records.size() <= 2 * kSpan || bucket(end - 1) - bucket(begin) >= kBuckets / 2) {
+    for (std::uint32_t i = 0; i < records.size(); ++i) look(i);
+    return;
+  }
+  for (const std::uint32_t i : wide) look(i);
+  for (std::int64_t b = bucket(begin); b <= bucket(end - 1); ++b)
+    for (const std::uint32_t i : buckets[static_cast<std::size_t>(b)]) look(i);
+}
+
 AccessHistory::AccessHistory(const Program& program, const Machine& machine, std::vector<QueueState>& queues,
                              OnRace on_race)
     : program_(program), machine_(machine), queues_(queues), on_race_(std::move(on_race)) {
@@ -57,6 +84,10 @@ AccessHistory::AccessHistory(const Program& program, const Machine& machine, std
       written_of(core, BufferId(i)).add(buffers[i].address, buffers[i].address + buffers[i].bytes);
   }
   states_.resize(n * cores);
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states_[i].origin = buffers[i % n].address;
+    states_[i].bucket_bytes = std::max<std::int64_t>(1, (buffers[i % n].bytes + BufferState::kBuckets - 1) / BufferState::kBuckets);
+  }
 }
 
 std::size_t AccessHistory::slot(std::uint32_t core, BufferId buffer) const {
@@ -107,9 +138,8 @@ bool AccessHistory::access(std::uint32_t core, BufferId buffer, const ByteSet& b
   }
   const std::int64_t begin = bytes.begin(), end = bytes.end();
   for (const BufferId other : sharing_[buffer.index()]) {
-    BufferState& theirs = states_[slot(core, other)];
-    for (const Record& r : theirs.records)
-      if (r.begin < end && begin < r.end) compare(r, bytes, write, site, buffer, other);
+    states_[slot(core, other)].each_near(
+        begin, end, [&](const Record& r) { compare(r, bytes, write, site, buffer, other); });
   }
 
   std::size_t number = state.records.size();
@@ -122,6 +152,7 @@ bool AccessHistory::access(std::uint32_t core, BufferId buffer, const ByteSet& b
     fresh.begin = begin;
     fresh.end = end;
     state.records.push_back(std::move(fresh));
+    state.file(static_cast<std::uint32_t>(number));
   }
   Record& r = state.records[number];
   r.stamp = queue.stamp;
@@ -176,7 +207,12 @@ void AccessHistory::prune(BufferState& state) {
     return (!r.has_write || past(r.write)) && std::all_of(r.reads.begin(), r.reads.end(), past);
   });
   state.index.clear();
-  for (std::size_t i = 0; i < state.records.size(); ++i) state.index.emplace(state.records[i].bytes, i);
+  state.wide.clear();
+  for (auto& bucket : state.buckets) bucket.clear();
+  for (std::size_t i = 0; i < state.records.size(); ++i) {
+    state.index.emplace(state.records[i].bytes, i);
+    state.file(static_cast<std::uint32_t>(i));
+  }
   state.prune_at = 2 * state.records.size() + 64;
 }
 

@@ -53,10 +53,20 @@ class AccessHistory {
   struct SetHash {
     std::size_t operator()(const ByteSet& s) const noexcept { return hash_of(s); }
   };
+  /// Records of one buffer (of one core), found by byte set and by the stretch of addresses they span.
   struct BufferState {
+    static constexpr std::int64_t kBuckets = 256, kSpan = 16;
     std::vector<Record> records;
     std::unordered_map<ByteSet, std::size_t, SetHash> index;   // looked up, never iterated
+    std::vector<std::vector<std::uint32_t>> buckets;           ///< record numbers by address / bucket size
+    std::vector<std::uint32_t> wide;                           ///< records that span more than kSpan buckets
     std::size_t prune_at = 64;
+    std::int64_t origin = 0, bucket_bytes = 1;
+
+    std::int64_t bucket(std::int64_t address) const;
+    void file(std::uint32_t number);                           ///< into the buckets
+    template <class F>
+    void each_near(std::int64_t begin, std::int64_t end, F f) const;
   };
 
   std::size_t slot(std::uint32_t core, BufferId buffer) const;

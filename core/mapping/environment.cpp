@@ -78,8 +78,10 @@ MemoryId tile_memory(const MapEnvironment& env, Role role, MemoryId home) {
   for (std::size_t i = 0; i < env.memories.size(); ++i) {
     const Memory& m = env.memories[i];
     if (m.scope != Scope::core || m.kind == MemoryKind::accumulator || m.kind == MemoryKind::cache || !m.may_hold(role)) continue;
-    const PathRate& path = role == Role::output ? env.store[home.index()][i] : env.load[home.index()][i];
-    if (home.valid() && home != MemoryId(i) && !path.exists) continue;
+    if (home.valid() && home != MemoryId(i)) {
+      const auto& paths = role == Role::output ? env.store : env.load;
+      if (!paths[home.index()][i].exists) continue;
+    }
     if (!best.valid() || m.capacity > env.memories[best.index()].capacity) best = MemoryId(i);
   }
   return best;

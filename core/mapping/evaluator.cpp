@@ -320,6 +320,22 @@ Evaluator::Box Evaluator::box(std::size_t tensor, const FlatMapping& m, int dept
   return b;
 }
 
+bool Evaluator::shared_load(const TensorPlan& p) const {
+  const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
+  const Axes a = load && !p.resident && p.path.multicast ? shared_axes(p) : Axes{};
+  return a.any();
+}
+
+Axes Evaluator::shared_axes(const TensorPlan& p) const {
+  // An axis carries one copy for all when no split along it concerns the tensor.
+  const auto shared_along = [&](bool row) {
+    const auto uses = [&](const SpatialSplit& s) { return row ? s.axes.row : s.axes.col; };
+    return std::any_of(splits_.begin(), splits_.end(), uses) &&
+           std::none_of(splits_.begin(), splits_.end(), [&](const SpatialSplit& s) { return uses(s) && ((p.relevant >> s.dim) & 1U); });
+  };
+  return {shared_along(true) && env_.grid.rows > 1, shared_along(false) && env_.grid.cols > 1};
+}
+
 bool Evaluator::fit(FlatMapping& m) const {
   const auto position = positions(m);
   std::array<std::int64_t, kMaxTensors> bytes{};
@@ -338,6 +354,9 @@ bool Evaluator::fit(FlatMapping& m) const {
   for (const TensorUse use : kByValue) {
     for (std::size_t t = 0; t < plans_.size(); ++t) {
       const TensorPlan& p = plans_[t];
+      // Receivers of a multicast release its buffer independently: one counting semaphore can't tell which slot of two
+      // is free at all of them, so such tiles have one buffer.
+      if (shared_load(p)) continue;
       if (p.use != use || bytes[t] == 0 || !env_.memories[p.memory.index()].double_buffered || m.depth[t] == 0) continue;
       if (used[p.memory.index()] + bytes[t] > env_.available[p.memory.index()]) continue;
       used[p.memory.index()] += bytes[t];
@@ -481,13 +500,7 @@ Mapping Evaluator::expand(const FlatMapping& f) const {
     Placement place{static_cast<int>(t), p.memory, f.depth[t], f.buffers[t], p.resident, {}};
     const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
     if (load && !p.resident && p.path.multicast) {
-      // An axis carries one copy for all when no split along it concerns the tensor.
-      const auto shared_along = [&](bool row) {
-        const auto uses = [&](const SpatialSplit& s) { return row ? s.axes.row : s.axes.col; };
-        return std::any_of(splits_.begin(), splits_.end(), uses) &&
-               std::none_of(splits_.begin(), splits_.end(), [&](const SpatialSplit& s) { return uses(s) && ((p.relevant >> s.dim) & 1U); });
-      };
-      place.multicast = {shared_along(true) && env_.grid.rows > 1, shared_along(false) && env_.grid.cols > 1};
+      place.multicast = shared_axes(p);
     }
     if (dma_only_ && p.use == TensorUse::side_input) place.memory = MemoryId();
     m.placements.push_back(place);

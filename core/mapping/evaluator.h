@@ -74,6 +74,8 @@ class Evaluator {
     std::int64_t elements = 1, run = 1;           ///< run: contiguous elements in the home
   };
   Box box(std::size_t tensor, const FlatMapping& m, int depth, const std::array<int, kMaxDims>& position) const;
+  Axes shared_axes(const TensorPlan& p) const;    ///< along which one load may serve all cores
+  bool shared_load(const TensorPlan& p) const;
   std::int64_t whole(std::size_t tensor) const;   ///< elements of a tensor that the kernel touches
   std::array<int, kMaxDims> positions(const FlatMapping& m) const;
 

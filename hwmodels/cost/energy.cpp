@@ -45,7 +45,8 @@ class Ledger {
       // A multicast drives the trunk once and every receiver's branch: counted as delivered bytes.
       const auto at = a.link_bytes_delivered.find(link);
       const std::int64_t delivered = at == a.link_bytes_delivered.end() ? bytes : at->second;
-      add(p.part, "move", g, static_cast<double>(std::max(bytes, delivered)), p.read_pj_per_byte * average_hops(l, machine_.grid));
+      add(p.part, "move", g, static_cast<double>(std::max(bytes, delivered)),
+          p.read_pj_per_byte * average_hops(l, machine_.grid));
     }
     for (const auto& [unit, n] : a.macs) {
       const MatrixUnit& u = machine_.matrix_units.at(unit);
@@ -60,8 +61,9 @@ class Ledger {
       const PartCost& p = part(u.name);
       const DType type = widest_type(u);
       const double arithmetic = lane_energy("arithmetic", type, node_).value;
-      for (const auto& [op_class, n] : classes)   // an override states `arithmetic`; the others keep their proportion
-        add(p.part, op_class, g, static_cast<double>(n), p.op_pj * lane_energy(op_class, type, node_).value / arithmetic);
+      for (const auto& [op_class, n] : classes)  // an override states `arithmetic`; the others keep their proportion
+        add(p.part, op_class, g, static_cast<double>(n),
+            p.op_pj * lane_energy(op_class, type, node_).value / arithmetic);
     }
     if (a.host_bytes > 0) {
       for (const Link& l : machine_.links)
@@ -104,12 +106,13 @@ class Ledger {
 EnergyResult energy_of(const Machine& machine, const CostTable& costs, const Program& program, const Activity& activity,
                        double seconds, const std::vector<double>& group_seconds) {
   Ledger ledger(machine, costs, program);
-  for (std::size_t g = 0; g < activity.groups.size(); ++g) ledger.group(static_cast<std::int64_t>(g), activity.groups[g]);
+  for (std::size_t g = 0; g < activity.groups.size(); ++g)
+    ledger.group(static_cast<std::int64_t>(g), activity.groups[g]);
   ledger.whole(seconds, machine.static_power_w, costs);
   EnergyResult r;
   r.terms = std::move(ledger.terms);
   std::vector<double> group_pj(activity.groups.size(), 0.0);
-  double background = 0;   // leakage and static: spent at every moment
+  double background = 0;  // leakage and static: spent at every moment
   for (const EnergyTerm& t : r.terms) {
     r.total_pj += t.pj();
     (t.group >= 0 ? group_pj[static_cast<std::size_t>(t.group)] : background) += t.pj();

@@ -29,7 +29,7 @@ constexpr std::array<NodeFactor, 10> kNodes{{{7, 0.0943, 0.059},
                                              {90, 1.8973, 2.8},
                                              {130, 3.0681, 6.4}}};
 
-double factor(double node, double NodeFactor::* member) {
+double factor(double node, double NodeFactor::*member) {
   if (node <= kNodes.front().node) return kNodes.front().*member;
   if (node >= kNodes.back().node) return kNodes.back().*member;
   std::size_t i = 1;
@@ -47,17 +47,22 @@ constexpr OpEnergy kAdd8{0.03, 0.007}, kAdd32{0.1, 0.03}, kAddF16{0.4, 0.16}, kA
 constexpr OpEnergy kMul8{0.2, 0.07}, kMul32{3.1, 1.48}, kMulF16{1.1, 0.34}, kMulF32{3.7, 1.31};
 // bf16 is published at 7 nm only; 45 nm by the gain of fp16.
 constexpr OpEnergy kAddBf16{0.11 * 2.5, 0.11}, kMulBf16{0.21 * 3.2, 0.21};
-constexpr double kMulExponent = 1.98;   // log(3.1 / 0.2) / log(4)
+constexpr double kMulExponent = 1.98;  // log(3.1 / 0.2) / log(4)
 
 OpEnergy scaled(OpEnergy e, double f) { return {e.at45 * f, e.at7 * f}; }
 
 OpEnergy add_op(DType t) {
   switch (t) {
-    case DType::f16: return kAddF16;
-    case DType::bf16: return kAddBf16;
-    case DType::f32: return kAddF32;
-    case DType::f64: return scaled(kAddF32, 2);
-    default: break;
+    case DType::f16:
+      return kAddF16;
+    case DType::bf16:
+      return kAddBf16;
+    case DType::f32:
+      return kAddF32;
+    case DType::f64:
+      return scaled(kAddF32, 2);
+    default:
+      break;
   }
   const double width = bits(t);
   return width <= 8 ? scaled(kAdd8, width / 8) : scaled(kAdd32, width / 32);
@@ -65,14 +70,20 @@ OpEnergy add_op(DType t) {
 
 OpEnergy mul_op(DType t) {
   switch (t) {
-    case DType::f16: return kMulF16;
-    case DType::bf16: return kMulBf16;
-    case DType::f32: return kMulF32;
-    case DType::f64: return scaled(kMulF32, 4);
-    default: break;
+    case DType::f16:
+      return kMulF16;
+    case DType::bf16:
+      return kMulBf16;
+    case DType::f32:
+      return kMulF32;
+    case DType::f64:
+      return scaled(kMulF32, 4);
+    default:
+      break;
   }
   const double width = bits(t);
-  return width <= 16 ? scaled(kMul8, std::pow(width / 8, kMulExponent)) : scaled(kMul32, std::pow(width / 32, kMulExponent));
+  return width <= 16 ? scaled(kMul8, std::pow(width / 8, kMulExponent))
+                     : scaled(kMul32, std::pow(width / 32, kMulExponent));
 }
 
 double at_node(OpEnergy e, double node) {
@@ -104,13 +115,19 @@ double multiplier_um2(DType t) {
   const double width = bits(t) / 32.0;
   return (is_float(t) ? kFpMultiplier : kMultiplier32) * width * width;
 }
-std::string area_source(double node) { return fmt::format("Aladdin 40 nm, scaled to {:g} nm by Stillmaker & Baas", node); }
+std::string area_source(double node) {
+  return fmt::format("Aladdin 40 nm, scaled to {:g} nm by Stillmaker & Baas", node);
+}
 double um2_to_mm2(double um2, double node) { return um2 * 1e-6 * stillmaker_area(kAladdinNode, node); }
 
 }  // namespace
 
-double stillmaker_energy(double from, double to) { return factor(to, &NodeFactor::energy) / factor(from, &NodeFactor::energy); }
-double stillmaker_area(double from, double to) { return factor(to, &NodeFactor::area) / factor(from, &NodeFactor::area); }
+double stillmaker_energy(double from, double to) {
+  return factor(to, &NodeFactor::energy) / factor(from, &NodeFactor::energy);
+}
+double stillmaker_area(double from, double to) {
+  return factor(to, &NodeFactor::area) / factor(from, &NodeFactor::area);
+}
 
 Cost mac_energy(DType operand, DType accumulator, double node) {
   return {at_node(mul_op(operand), node) + at_node(add_op(accumulator), node),
@@ -121,7 +138,8 @@ Cost lane_energy(std::string_view op_class, DType type, double node) {
   const double add = at_node(add_op(type), node), mul = at_node(mul_op(type), node);
   const std::string source = arithmetic_source(node);
   if (op_class == "arithmetic") return {(add + mul) / 2, "mean of add and multiply: " + source};
-  if (op_class == "compare") return {at_node(add_op(bits(type) > 16 ? DType::i32 : DType::i16), node), "integer add: " + source};
+  if (op_class == "compare")
+    return {at_node(add_op(bits(type) > 16 ? DType::i32 : DType::i16), node), "integer add: " + source};
   if (op_class == "convert") return {at_node(add_op(DType::i32), node), "int32 add: " + source};
   if (op_class == "reduce") return {add, "add: " + source};
   if (op_class == "transcendental") return {4 * (add + mul), "assumed: table and cubic, 4 multiply-adds: " + source};
@@ -164,14 +182,16 @@ Cost dram_energy(const std::string& type, const std::string& memory) {
   throw InputError(Diagnostic{{},
                               "memories." + memory + ".type",
                               "the component library has no energy for DRAM type '" + type +
-                                  "'; state cost.read and cost.write, or use one of " + fmt::format("{}", fmt::join(names, ", ")),
+                                  "'; state cost.read and cost.write, or use one of " +
+                                  fmt::format("{}", fmt::join(names, ", ")),
                               nearest_name(type, names).value_or("")});
 }
 
 Cost register_energy(double bytes, double node) {
   const double per_byte = mac16(node) / 2 * std::sqrt(std::max(bytes, 1.0) / 512.0);
-  return {per_byte, fmt::format("Eyeriss ISCA 2016 (512 B file: one 16-bit MAC per 16 bits), by the square root of {:g} B; {}",
-                                bytes, arithmetic_source(node))};
+  return {per_byte,
+          fmt::format("Eyeriss ISCA 2016 (512 B file: one 16-bit MAC per 16 bits), by the square root of {:g} B; {}",
+                      bytes, arithmetic_source(node))};
 }
 
 Cost wire_energy(bool router, double node) {
@@ -190,9 +210,12 @@ Cost mac_area(DType operand, DType accumulator, double node) {
 
 Cost lane_area(DType widest, double node) {
   const double width = bits(widest) / 32.0;
-  return {um2_to_mm2(multiplier_um2(widest) + adder_um2(widest) + (kComparator + kShifter) * width, node), area_source(node)};
+  return {um2_to_mm2(multiplier_um2(widest) + adder_um2(widest) + (kComparator + kShifter) * width, node),
+          area_source(node)};
 }
 
-Cost register_area(double bytes, double node) { return {um2_to_mm2(kRegisterBit * 8 * bytes, node), area_source(node)}; }
+Cost register_area(double bytes, double node) {
+  return {um2_to_mm2(kRegisterBit * 8 * bytes, node), area_source(node)};
+}
 
 }  // namespace assay

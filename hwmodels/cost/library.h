@@ -41,9 +41,9 @@ Cost register_energy(double capacity_bytes, double node_nm);
 /// pJ per byte over one hop of wire, with a router where the link is a network.
 Cost wire_energy(bool router, double node_nm);
 
-Cost mac_area(DType operand, DType accumulator, double node_nm);    ///< mm²
-Cost lane_area(DType widest, double node_nm);                       ///< mm²: adder, multiplier, comparator, shifter
-Cost register_area(double capacity_bytes, double node_nm);          ///< mm²
+Cost mac_area(DType operand, DType accumulator, double node_nm);  ///< mm²
+Cost lane_area(DType widest, double node_nm);                     ///< mm²: adder, multiplier, comparator, shifter
+Cost register_area(double capacity_bytes, double node_nm);        ///< mm²
 
 /// Factors by which energy and area of logic change from one node to another (Stillmaker & Baas 2017, at 0.8 V),
 /// log-linear between the published nodes 130 … 7 nm and held outside.

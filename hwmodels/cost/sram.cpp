@@ -47,7 +47,7 @@ void make_monotone(std::vector<double>& v) {
     for (int k = 0; k < n; ++k) v[i++] = value;
 }
 
-using Library = std::map<int, std::map<int, Curve>>;   // node → word → curve
+using Library = std::map<int, std::map<int, Curve>>;  // node → word → curve
 
 const Library& library() {
   static const Library built = [] {
@@ -116,12 +116,12 @@ double gain_45_to_7(double bytes) {
 
 SramCost sram_cost(double bytes, double word, double node) {
   ASSAY_CHECK(bytes > 0 && word > 0 && node > 0, "an SRAM of " + std::to_string(bytes) + " bytes");
-  const double wide = std::max(1.0, std::ceil(word / 1024.0));   // several 1024-bit macros side by side
+  const double wide = std::max(1.0, std::ceil(word / 1024.0));  // several 1024-bit macros side by side
   if (wide > 1) {
     SramCost one = sram_cost(bytes / wide, word / wide, node);
     return {one.read_pj * wide, one.write_pj * wide, one.leakage_mw * wide, one.area_mm2 * wide};
   }
-  const double bits = std::max(16.0, word);   // narrower words still open 16 bits' worth of columns
+  const double bits = std::max(16.0, word);  // narrower words still open 16 bits' worth of columns
   const auto raw = [&](double b) {
     auto v = cacti(b, bits, std::clamp(node, 22.0, 90.0));
     if (node < 22) {
@@ -154,7 +154,7 @@ SramCost sram_cost(double bytes, double word, double node) {
       low = high;
       high = {std::max(low[0], g[kRead]), std::max(low[1], g[kWrite])};
     }
-    const double t = std::log(bytes / (at / 2)) / std::log(2.0);   // within [0, 1] up to the largest
+    const double t = std::log(bytes / (at / 2)) / std::log(2.0);  // within [0, 1] up to the largest
     for (const std::size_t q : {std::size_t{kRead}, std::size_t{kWrite}})
       v[q] = bytes > kLargest ? std::max(v[q], high[q])
                               : std::exp(std::log(low[q]) + t * (std::log(high[q]) - std::log(low[q])));

@@ -18,7 +18,7 @@
 namespace assay {
 
 struct SramCost {
-  double read_pj = 0, write_pj = 0;   ///< per access of one word
+  double read_pj = 0, write_pj = 0;  ///< per access of one word
   double leakage_mw = 0;
   double area_mm2 = 0;
 };

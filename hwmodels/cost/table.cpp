@@ -29,9 +29,7 @@ void override_with(PartCost& p, const CostOverride& c) {
   p.source = fmt::format("file ({}){}{}", fmt::join(stated, ", "), p.source.empty() ? "" : "; else ", p.source);
 }
 
-std::int64_t instances_of(const Machine& m, Scope scope) {
-  return scope == Scope::chip ? 1 : m.grid.cores();
-}
+std::int64_t instances_of(const Machine& m, Scope scope) { return scope == Scope::chip ? 1 : m.grid.cores(); }
 
 PartCost memory_cost(const Machine& machine, std::uint32_t index, double node) {
   const Memory& m = machine.memories[index];
@@ -49,7 +47,7 @@ PartCost memory_cost(const Machine& machine, std::uint32_t index, double node) {
     const Cost e = register_energy(bytes, node), a = register_area(bytes, node);
     p.read_pj_per_byte = p.write_pj_per_byte = e.value;
     p.area_mm2 = a.value;
-    p.leakage_mw = 7e-5 * 8 * bytes;   // Aladdin 40 nm register bit
+    p.leakage_mw = 7e-5 * 8 * bytes;  // Aladdin 40 nm register bit
     p.source = "register file: " + e.source + "; area: " + a.source;
     if (m.scope == Scope::pe) {
       std::int64_t pes = 0;
@@ -62,7 +60,7 @@ PartCost memory_cost(const Machine& machine, std::uint32_t index, double node) {
     const int banks = std::max(1, m.banks);
     double word = static_cast<double>(m.word_bytes);
     bool from_bandwidth = false;
-    if (m.word_bytes <= 1) {   // not stated: what one bank delivers per cycle
+    if (m.word_bytes <= 1) {  // not stated: what one bank delivers per cycle
       const double hz = static_cast<double>(machine.clocks.at(static_cast<std::size_t>(m.clock)).hz);
       word = std::max(2.0, std::round(static_cast<double>(m.read_bandwidth) / hz / banks));
       from_bandwidth = true;
@@ -73,9 +71,10 @@ PartCost memory_cost(const Machine& machine, std::uint32_t index, double node) {
     p.write_pj_per_byte = c.write_pj / word;
     p.leakage_mw = c.leakage_mw * banks;
     p.area_mm2 = c.area_mm2 * banks;
-    p.source = fmt::format("CACTI 7 lstp, {} bank{} of {:.6g} KiB, {:g}-bit words{}, {:g} nm{}", banks, banks == 1 ? "" : "s",
-                           bank_bytes / 1024, word * 8, from_bandwidth ? " (from the bandwidth)" : "", node,
-                           node < 22 ? " (below 22 nm: ISCA 2021 table 2, areas by Stillmaker & Baas)" : "");
+    p.source =
+        fmt::format("CACTI 7 lstp, {} bank{} of {:.6g} KiB, {:g}-bit words{}, {:g} nm{}", banks, banks == 1 ? "" : "s",
+                    bank_bytes / 1024, word * 8, from_bandwidth ? " (from the bandwidth)" : "", node,
+                    node < 22 ? " (below 22 nm: ISCA 2021 table 2, areas by Stillmaker & Baas)" : "");
   }
   override_with(p, m.cost);
   return p;
@@ -126,7 +125,7 @@ CostTable cost_table(const Machine& machine) {
     p.instances = machine.grid.cores() * u.count;
     double area = 0, energy = 0;
     std::string source;
-    for (const MatrixType& type : u.types) {   // the largest type sizes the cells; the first is the nominal one
+    for (const MatrixType& type : u.types) {  // the largest type sizes the cells; the first is the nominal one
       area = std::max(area, mac_area(type.operand, type.accumulator, node).value);
       if (!source.empty()) continue;
       const Cost c = mac_energy(type.operand, type.accumulator, node);
@@ -157,11 +156,13 @@ CostTable cost_table(const Machine& machine) {
   for (const PartCost& p : t.parts)
     if (std::find(off_chip.begin(), off_chip.end(), p.part) == off_chip.end())
       t.area_mm2 += p.area_mm2 * static_cast<double>(p.instances);
-  t.notes.push_back("not covered: control cores, instruction fetch, clock tree, I/O pads and PHYs, wires and routers' area, "
-                    "DRAM background power, leakage of logic");
+  t.notes.push_back(
+      "not covered: control cores, instruction fetch, clock tree, I/O pads and PHYs, wires and routers' area, "
+      "DRAM background power, leakage of logic");
   t.notes.push_back("the supply voltage is not used: figures are at each source's nominal voltage");
   for (const MatrixUnit& u : machine.matrix_units)
-    if (u.gate_zero) t.notes.push_back("zero gating of '" + u.name + "' is not credited: how many operands are zero is not known");
+    if (u.gate_zero)
+      t.notes.push_back("zero gating of '" + u.name + "' is not credited: how many operands are zero is not known");
   return t;
 }
 

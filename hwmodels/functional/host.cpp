@@ -39,9 +39,11 @@ void write_tensor(const Buffer& buffer, std::byte* memory, const Tensor& value) 
 std::vector<HostTraffic> run_host(const Program& program, const HostCommand& command, Memories& memories) {
   const OpDef* op = operations().find(command.op);
   if (op == nullptr) {
-    const auto names = operations().names();
-    throw InputError(Diagnostic{{}, "host", "unknown operation '" + command.op + "'",
-                                nearest_name(command.op, names).value_or("")});
+    Diagnostic d;
+    d.path = "host";
+    d.message = "unknown operation '" + command.op + "'";
+    d.suggestion = nearest_name(command.op, operations().names()).value_or("");
+    throw InputError(std::move(d));
   }
   const ParsedAttributes parsed = attributes_from_json(command.attributes);
   std::vector<HostTraffic> traffic;

@@ -49,8 +49,13 @@ struct FunctionalMachine::Impl {
     const VerifyResult form = verify_form(p, m);
     if (form.ok()) return;
     std::vector<Diagnostic> problems;
-    for (const Violation& v : form.violations) problems.push_back({{}, v.where, v.rule + ": " + v.message, ""});
-    throw InputError(problems);
+    for (const Violation& v : form.violations) {
+      Diagnostic d;
+      d.path = v.where;
+      d.message = v.rule + ": " + v.message;
+      problems.push_back(std::move(d));
+    }
+    throw InputError(std::move(problems));
   }
 
   // ---------------------------------------------------------------- tensors
@@ -62,8 +67,11 @@ struct FunctionalMachine::Impl {
       if (at != map->end()) return at->second;
       for (const auto& [name, id] : *map) names.push_back(name);
     }
-    throw InputError(Diagnostic{{}, tensor, fmt::format("the program has no {} of this name", to_write ? "input or constant" : "tensor"),
-                                nearest_name(tensor, names).value_or("")});
+    Diagnostic d;
+    d.path = tensor;
+    d.message = fmt::format("the program has no {} of this name", to_write ? "input or constant" : "tensor");
+    d.suggestion = nearest_name(tensor, names).value_or("");
+    throw InputError(std::move(d));
   }
 
   // ---------------------------------------------------------------- scheduling

@@ -40,11 +40,21 @@ void Accountant::give(Owner owner, std::size_t group, std::int64_t ticks) {
   Account& a = accounts_[group];
   a.span += ticks;
   switch (owner) {
-    case Owner::sync: a.loss.sync += ticks; break;
-    case Owner::memory: a.loss.exposed_memory += ticks; break;
-    case Owner::host: a.loss.launch += ticks; break;
-    case Owner::vector: a.loss.vector += ticks; break;
-    case Owner::matrix: a.loss.fill_drain += ticks; break;  // `run` moves the useful part to where it belongs
+    case Owner::sync:
+      a.loss.sync += ticks;
+      break;
+    case Owner::memory:
+      a.loss.exposed_memory += ticks;
+      break;
+    case Owner::host:
+      a.loss.launch += ticks;
+      break;
+    case Owner::vector:
+      a.loss.vector += ticks;
+      break;
+    case Owner::matrix:
+      a.loss.fill_drain += ticks;
+      break;  // `run` moves the useful part to where it belongs
   }
 }
 

@@ -20,13 +20,13 @@
 
 namespace assay {
 
-enum class Owner : std::uint8_t { sync, memory, host, vector, matrix };   // rising priority
+enum class Owner : std::uint8_t { sync, memory, host, vector, matrix };  // rising priority
 
 struct Account {
   std::int64_t span = 0;
   LossBreakdown loss;
   Account& operator+=(const Account& o);
-  Account scaled_difference(const Account& earlier, std::int64_t times) const;   ///< (this − earlier) · times
+  Account scaled_difference(const Account& earlier, std::int64_t times) const;  ///< (this − earlier) · times
 };
 
 class Accountant {

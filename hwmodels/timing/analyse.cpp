@@ -27,7 +27,8 @@ void raise_to_bound(TimingResult& r, const Census& census) {
   std::int64_t given = 0;
   std::vector<std::pair<long double, std::size_t>> remainders;
   for (std::size_t g = 0; g < r.groups.size(); ++g) {
-    const long double exact = static_cast<long double>(missing) * static_cast<long double>(share[g]) / static_cast<long double>(all);
+    const long double exact =
+        static_cast<long double>(missing) * static_cast<long double>(share[g]) / static_cast<long double>(all);
     const auto whole = std::min(missing - given, static_cast<std::int64_t>(exact));
     r.groups[g].span += whole;
     r.groups[g].loss.contention += whole;
@@ -123,11 +124,12 @@ std::int64_t analyse_with_doubled(const Program& program, const Machine& machine
     if (!is(e.name) || faster.links.size() <= e.part) continue;
     if (!dma)
       options.doubled = e.name;
-    else if (faster.links[e.part].name != resource)   // a queue of its link; a single queue has the link's name
+    else if (faster.links[e.part].name != resource)  // a queue of its link; a single queue has the link's name
       double_link(faster.links[e.part]);
   }
   for (const Engine& e : program.engines)
-    if (e.name == resource && e.kind != EngineKind::dma_load && e.kind != EngineKind::dma_store) options.doubled = e.name;
+    if (e.name == resource && e.kind != EngineKind::dma_load && e.kind != EngineKind::dma_store)
+      options.doubled = e.name;
   if (is("latency")) {
     for (Memory& m : faster.memories) m.latency_s /= 2;
     for (Link& l : faster.links) {
@@ -146,7 +148,8 @@ std::int64_t analyse_with_doubled(const Program& program, const Machine& machine
   }
   if (!found) {
     const auto near = nearest_name(resource, names);
-    throw InputError(Diagnostic{{}, "resource", "'" + resource + "' is no memory, link or engine of the machine", near.value_or("")});
+    throw InputError(Diagnostic{
+        {}, "resource", "'" + resource + "' is no memory, link or engine of the machine", near.value_or("")});
   }
   return analyse_with(program, faster, options).total;
 }

@@ -14,9 +14,9 @@ namespace {
 // Work at one place: ticks for engines, bytes for stations; per core class, or in [0] for the whole chip.
 struct Load {
   std::string name;
-  std::int64_t rate = 0;   // 0: amounts are ticks
+  std::int64_t rate = 0;  // 0: amounts are ticks
   bool chip = false;
-  std::vector<std::int64_t> amount;   // [class · groups + group]
+  std::vector<std::int64_t> amount;  // [class · groups + group]
 };
 
 class Loads {

@@ -39,7 +39,7 @@ std::pair<std::int64_t, std::int64_t> range_at(const Affine& a, const std::vecto
 struct CoreTerm {
   const Predicate* predicate;
   const std::vector<OpenLoop>* open;
-  std::int64_t row, col;   // coefficients
+  std::int64_t row, col;  // coefficients
 };
 
 CoreClasses classes_of(const Flow& flow, bool merge) {

@@ -152,12 +152,12 @@ void count_pe_array(InstanceCounts& c, const ConcreteCommand& x, const MatrixUni
   for (int operand = 0; operand < 2; ++operand) {
     const auto rf = register_file(machine, unit, operand_roles[operand]);
     if (rf)
-      c.pe_memories.push_back({*rf, {bytes_of(command.in[operand], c.macs),
-                                     bytes_of(command.in[operand], delivered[operand])}});
+      c.pe_memories.push_back(
+          {*rf, {bytes_of(command.in[operand], c.macs), bytes_of(command.in[operand], delivered[operand])}});
   }
   if (const auto rf = register_file(machine, unit, Role::output))
-    c.pe_memories.push_back({*rf, {byte_size(command.accumulator, c.macs),
-                                   byte_size(command.accumulator, c.macs + out_delivered)}});
+    c.pe_memories.push_back(
+        {*rf, {byte_size(command.accumulator, c.macs), byte_size(command.accumulator, c.macs + out_delivered)}});
 }
 
 }  // namespace
@@ -172,8 +172,12 @@ InstanceCounts count_instance(const Program& program, const Machine& machine, co
   c.points = product_of(x.extents);
   const Engine& engine = program.engines[x.command->engine.index()];
   switch (x.command->opcode) {
-    case Opcode::copy: count_copy(c, x); break;
-    case Opcode::vector: count_vector(c, x); break;
+    case Opcode::copy:
+      count_copy(c, x);
+      break;
+    case Opcode::vector:
+      count_vector(c, x);
+      break;
     case Opcode::contract: {
       const MatrixUnit& unit = machine.matrix_units.at(engine.part);
       if (unit.style == ArrayStyle::pe_array)
@@ -239,10 +243,11 @@ void add_counts(GroupActivity& group, const Program& program, const Machine& mac
       group.padded_macs[engine.part] += scaled(c.padded_macs);
       break;
     case EngineKind::vector:
-      for (const auto& [op_class, n] : c.lane_ops)
-        group.lane_ops[engine.part][std::string(op_class)] += scaled(n);
+      for (const auto& [op_class, n] : c.lane_ops) group.lane_ops[engine.part][std::string(op_class)] += scaled(n);
       break;
-    case EngineKind::host: group.host_bytes += scaled(c.link_bytes); break;
+    case EngineKind::host:
+      group.host_bytes += scaled(c.link_bytes);
+      break;
   }
 }
 

@@ -37,18 +37,18 @@ namespace assay {
 struct ConcreteCommand {
   const Command* command = nullptr;
   std::vector<std::int64_t> extents;
-  std::vector<ConcreteView> in;            ///< their spans point into `extents`
+  std::vector<ConcreteView> in;  ///< their spans point into `extents`
   ConcreteView out;
   bool accumulating = false;
-  std::int64_t receivers = 1;              ///< of a multicast copy
+  std::int64_t receivers = 1;  ///< of a multicast copy
   bool empty() const;
 };
 
 struct InstanceCounts {
   std::int64_t points = 0;
-  std::vector<std::pair<std::uint32_t, AccessCount>> buffers;   ///< per operand; a buffer may appear twice
+  std::vector<std::pair<std::uint32_t, AccessCount>> buffers;  ///< per operand; a buffer may appear twice
   std::vector<std::pair<std::uint32_t, AccessCount>> pe_memories;
-  std::int64_t link_bytes = 0;             ///< copy: bytes that leave the source
+  std::int64_t link_bytes = 0;  ///< copy: bytes that leave the source
   std::int64_t link_bytes_delivered = 0;
   std::int64_t macs = 0, padded_macs = 0;
   std::vector<std::pair<std::string_view, std::int64_t>> lane_ops;

@@ -20,7 +20,9 @@ DramModel::DramModel(const Memory& memory, std::int64_t tps) {
   row_bytes_ = std::max(positive(d.row_bytes, "row bytes"), burst_bytes_);
   if (memory.read_bandwidth <= 0) throw InputError(memory.name, "a DRAM without read bandwidth");
   const double per_second = static_cast<double>(tps) * static_cast<double>(kDramSubticks);
-  const auto ns = [&](double v) { return static_cast<std::int64_t>(std::ceil(std::max(0.0, v * 1e-9 * per_second - 1e-6))); };
+  const auto ns = [&](double v) {
+    return static_cast<std::int64_t>(std::ceil(std::max(0.0, v * 1e-9 * per_second - 1e-6)));
+  };
   t_rcd_ = ns(d.t_rcd);
   t_rp_ = ns(d.t_rp);
   t_cl_ = ns(d.t_cl);
@@ -44,9 +46,9 @@ DramModel::DramModel(const Memory& memory, std::int64_t tps) {
 // The end of `duration` of bus time from `start` on; refreshes that fall into it push it back and close the rows.
 std::int64_t DramModel::through_refresh(Channel& c, std::int64_t start, std::int64_t duration) {
   if (t_refi_ == 0) return start + duration;
-  while (start >= c.next_refresh + t_rfc_) c.next_refresh += t_refi_;   // happened while the channel was idle
+  while (start >= c.next_refresh + t_rfc_) c.next_refresh += t_refi_;  // happened while the channel was idle
   std::int64_t end = start + duration;
-  if (start >= c.next_refresh) {                                       // wait for the one under way
+  if (start >= c.next_refresh) {  // wait for the one under way
     end += c.next_refresh + t_rfc_ - start;
     c.next_refresh += t_refi_;
   }

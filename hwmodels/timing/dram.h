@@ -30,7 +30,7 @@ class DramModel {
   /// Every channel's bus is taken for `duration` from `now` on: operands of compute commands. Returns its end.
   std::int64_t occupy(std::int64_t now, std::int64_t duration);
 
-  std::int64_t activation() const { return t_rp_ + t_rcd_; }   ///< lead time that hides a row miss
+  std::int64_t activation() const { return t_rp_ + t_rcd_; }  ///< lead time that hides a row miss
   std::int64_t cas() const { return t_cl_; }
   std::int64_t row_hits() const { return hits_; }
   std::int64_t row_misses() const { return misses_; }
@@ -51,7 +51,7 @@ class DramModel {
   std::vector<Channel> channels_;
   std::int64_t bank_count_, row_bytes_, burst_bytes_;
   std::int64_t t_rcd_, t_rp_, t_cl_, t_ras_, t_rfc_, t_refi_;
-  double burst_read_, burst_write_;   ///< sub-ticks of one burst on one channel
+  double burst_read_, burst_write_;  ///< sub-ticks of one burst on one channel
   std::int64_t hits_ = 0, misses_ = 0;
 };
 

@@ -50,8 +50,7 @@ Cycles systolic_cycles(Dataflow dataflow, std::int64_t rows, std::int64_t cols, 
   if (folds == 0) return {};
   const std::int64_t t = ceil_scaled(stream, 1.0 / rate);
   const std::int64_t step = double_buffered ? std::max(t, rows) : t + rows;
-  const std::int64_t one =
-      dataflow == Dataflow::output_stationary ? 2 * rows + cols + t - 1 : 2 * rows + cols + t - 2;
+  const std::int64_t one = dataflow == Dataflow::output_stationary ? 2 * rows + cols + t - 1 : 2 * rows + cols + t - 2;
   const std::int64_t others = checked_mul(folds - 1, step);
   Cycles c;
   c.latency = others + one;
@@ -71,8 +70,7 @@ Cycles pe_array_cycles(std::int64_t steps, double rate) {
 
 Cycles contract_cycles(const Command& c, const MatrixUnit& unit, std::span<const std::int64_t> extents) {
   const MatrixType* type = unit.type_for(c.in.at(0).type);
-  if (!type)
-    throw InputError(unit.name, "does not multiply operands of type " + std::string(name(c.in[0].type)));
+  if (!type) throw InputError(unit.name, "does not multiply operands of type " + std::string(name(c.in[0].type)));
   const double rate = positive_rate(type->rate, unit.name);
   const std::vector<GemmRole> roles = gemm_roles(c);
   Cycles slowest;

@@ -60,7 +60,8 @@ class Builder {
   }
 
   FlowNode& push(FlowNode::Kind kind, std::size_t index) {
-    flow_.nodes.push_back({kind, static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(flow_.nodes.size() + 1)});
+    flow_.nodes.push_back(
+        {kind, static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(flow_.nodes.size() + 1)});
     return flow_.nodes.back();
   }
 
@@ -179,8 +180,8 @@ class Builder {
         LoopPredicate entry{&p, 0, 0, 0};
         for (std::size_t l = open.size(); l-- > 0;) {  // innermost first
           const auto& terms = p.affine->terms;
-          const auto at = std::find_if(terms.begin(), terms.end(),
-                                       [&](const auto& t) { return t.first.value == open[l].var; });
+          const auto at =
+              std::find_if(terms.begin(), terms.end(), [&](const auto& t) { return t.first.value == open[l].var; });
           if (at == terms.end()) continue;
           entry.coefficient = at->second;
           flow_.loops[loop_of_var[open[l].var]].predicates.push_back(entry);
@@ -242,8 +243,9 @@ TickBase tick_base(const Machine& machine) {
     }
     std::int64_t next = 0;
     if (mul_overflows(lcm / a, c.hz, next) || next > kLimit)
-      throw InputError("clocks." + c.name, "the clocks have no common time base: their least common multiple exceeds "
-                                           "10^13 Hz; round the frequencies (for example to whole MHz)");
+      throw InputError("clocks." + c.name,
+                       "the clocks have no common time base: their least common multiple exceeds "
+                       "10^13 Hz; round the frequencies (for example to whole MHz)");
     lcm = next;
   }
   return {lcm};
@@ -255,7 +257,8 @@ Flow make_flow(const Program& program, const Machine& machine, const ModelOption
   flow.machine = &machine;
   flow.base = tick_base(machine);
   flow.options = options;
-  if (program.grid.rows < 1 || program.grid.cols < 1 || program.grid.rows > 4096 || program.grid.cols > 4096 || program.grid.cores() > 4096)
+  if (program.grid.rows < 1 || program.grid.cols < 1 || program.grid.rows > 4096 || program.grid.cols > 4096 ||
+      program.grid.cores() > 4096)
     throw InputError("program", "a grid of " + std::to_string(program.grid.rows) + " x " +
                                     std::to_string(program.grid.cols) + " cores; between 1 and 4096 can be timed");
   Builder(flow).run();
@@ -268,7 +271,7 @@ struct Visitor {
   Flow& flow;
   CommandModel& model;
   const std::vector<OpenLoop>& open;
-  std::vector<std::vector<LoopPredicate>> predicates;   // per open loop
+  std::vector<std::vector<LoopPredicate>> predicates;  // per open loop
   std::vector<std::int64_t> vars;
   const std::function<void(std::uint32_t, std::int64_t)>& f;
   std::int64_t steps = 0;
@@ -307,8 +310,12 @@ void for_each_instance(Flow& flow, std::size_t index, std::int64_t row, std::int
   CommandModel& model = flow.models[index];
   if (!model.executes(row, col)) return;
   const std::vector<OpenLoop>& open = flow.model_loops[index];
-  Visitor visitor{flow, model, open, std::vector<std::vector<LoopPredicate>>(open.size()),
-                  std::vector<std::int64_t>(flow.program->var_count, 0), f};
+  Visitor visitor{flow,
+                  model,
+                  open,
+                  std::vector<std::vector<LoopPredicate>>(open.size()),
+                  std::vector<std::int64_t>(flow.program->var_count, 0),
+                  f};
   visitor.vars[kCoreRow.index()] = row;
   visitor.vars[kCoreCol.index()] = col;
   for (const Predicate& p : model.predicates()) {

@@ -18,22 +18,22 @@ namespace assay {
 struct LoopPredicate {
   const Predicate* predicate = nullptr;
   std::int64_t coefficient = 0;
-  std::int64_t low = 0, high = 0;        ///< what the loops inside add
+  std::int64_t low = 0, high = 0;  ///< what the loops inside add
 };
 
 struct FlowLoop {
   std::uint32_t var = 0;
   std::int64_t trip = 0;
-  std::vector<std::uint32_t> engines, semaphores, groups;   ///< touched inside, sorted
-  bool computes = false;                 ///< holds a matrix, vector or host command
-  bool exclusive = false;                ///< holds a copy that stops the compute units
+  std::vector<std::uint32_t> engines, semaphores, groups;  ///< touched inside, sorted
+  bool computes = false;                                   ///< holds a matrix, vector or host command
+  bool exclusive = false;                                  ///< holds a copy that stops the compute units
   std::vector<LoopPredicate> predicates;
 };
 
 struct FlowNode {
   enum class Kind : std::uint8_t { loop, command, wait, signal } kind = Kind::loop;
-  std::uint32_t index = 0;               ///< into loops, models, waits, signals
-  std::uint32_t end = 0;                 ///< first node after this one's body (pre-order)
+  std::uint32_t index = 0;  ///< into loops, models, waits, signals
+  std::uint32_t end = 0;    ///< first node after this one's body (pre-order)
 };
 
 /// Open loop around a command, outermost first.
@@ -50,11 +50,11 @@ struct Flow {
   std::vector<FlowNode> nodes;
   std::vector<FlowLoop> loops;
   std::deque<CommandModel> models;
-  std::vector<std::vector<OpenLoop>> model_loops;   ///< parallel to models
+  std::vector<std::vector<OpenLoop>> model_loops;  ///< parallel to models
   std::vector<const Wait*> waits;
   std::vector<const Signal*> signals;
-  std::vector<std::uint32_t> leaf_node;             ///< written-order number of a leaf → node; UINT32_MAX: never runs
-  bool remote = false;                              ///< cores interact (leaders, multicast, signals to others, host)
+  std::vector<std::uint32_t> leaf_node;  ///< written-order number of a leaf → node; UINT32_MAX: never runs
+  bool remote = false;                   ///< cores interact (leaders, multicast, signals to others, host)
 
   /// First iteration after `v` of a loop that may differ from iteration v, given the outer loops' values in `vars`
   /// (this loop's and the inner ones' variables are 0 there).
@@ -66,11 +66,11 @@ Flow make_flow(const Program& program, const Machine& machine, const ModelOption
 
 /// The cores that do exactly the same: in the analytical model one of them stands for all.
 struct CoreClass {
-  std::int64_t row = 0, col = 0;         ///< of its first member
+  std::int64_t row = 0, col = 0;  ///< of its first member
   std::int64_t cores = 0;
 };
 struct CoreClasses {
-  std::vector<CoreClass> classes;        ///< in order of their first member
+  std::vector<CoreClass> classes;  ///< in order of their first member
   /// group_members[axes][receiver][sender]: how many cores of class `sender` share a core of class `receiver`'s group
   /// along `axes` (1 row, 2 col, 3 both); empty where no statement uses these axes.
   std::vector<std::vector<std::int64_t>> group_members[4];

@@ -54,10 +54,18 @@ GemmShape gemm_shape(const Command& c, const std::vector<GemmRole>& roles, std::
       (axis ? on_axis : rest) *= extents[d];
     };
     switch (roles[d]) {
-      case GemmRole::m: put(s.m, s.m_axis, s.m_rest); break;
-      case GemmRole::n: put(s.n, s.n_axis, s.n_rest); break;
-      case GemmRole::k: put(s.k, s.k_axis, s.k_rest); break;
-      case GemmRole::g: s.g = checked_mul(s.g, extents[d]); break;
+      case GemmRole::m:
+        put(s.m, s.m_axis, s.m_rest);
+        break;
+      case GemmRole::n:
+        put(s.n, s.n_axis, s.n_rest);
+        break;
+      case GemmRole::k:
+        put(s.k, s.k_axis, s.k_rest);
+        break;
+      case GemmRole::g:
+        s.g = checked_mul(s.g, extents[d]);
+        break;
     }
   }
   return s;

@@ -28,7 +28,7 @@ struct GemmShape {
   std::int64_t m_axis = 1, m_rest = 1;
   std::int64_t n_axis = 1, n_rest = 1;
   std::int64_t k_axis = 1, k_rest = 1;
-  std::int64_t macs() const;                         ///< checked product
+  std::int64_t macs() const;  ///< checked product
 };
 GemmShape gemm_shape(const Command& c, const std::vector<GemmRole>& roles, std::span<const std::int64_t> extents);
 
@@ -36,7 +36,7 @@ GemmShape gemm_shape(const Command& c, const std::vector<GemmRole>& roles, std::
 struct Share {
   std::int64_t n = 0, instances = 0;
 };
-std::vector<Share> shares_of(std::int64_t n, std::int64_t instances);   ///< largest share first, empty ones left out
+std::vector<Share> shares_of(std::int64_t n, std::int64_t instances);  ///< largest share first, empty ones left out
 
 /// Dataflow that the command runs with: the plan's, else the unit's (`free` without a plan is an InputError).
 Dataflow dataflow_of(const Command& c, const MatrixUnit& unit);
@@ -45,20 +45,20 @@ Dataflow dataflow_of(const Command& c, const MatrixUnit& unit);
 ///   ws  ceil(K/R) · ceil(N/C) · G      os  ceil(M/R) · ceil(N/C) · G      is  ceil(K/R) · ceil(M/C) · G
 /// times the `rest` factors of the two flattened dimensions. Intrinsic units: as ws with R = k, C = n.
 struct Folds {
-  std::int64_t rows = 1, cols = 1;                   ///< ceil(axis / size) · rest
-  std::int64_t stream = 1;                           ///< T: points streamed per fold
+  std::int64_t rows = 1, cols = 1;  ///< ceil(axis / size) · rest
+  std::int64_t stream = 1;          ///< T: points streamed per fold
   std::int64_t array_rows = 1, array_cols = 1;
   std::int64_t groups = 1;
-  std::int64_t total() const;                        ///< checked rows · cols · groups
+  std::int64_t total() const;  ///< checked rows · cols · groups
 };
 Folds folds_of(const GemmShape& shape, const MatrixUnit& unit, Dataflow dataflow, std::int64_t share_n);
 
 /// pe_array: spatial factors and temporal trips per iteration dimension, and the temporal order (outermost first;
 /// dimensions that the plan does not order are innermost, in iteration order).
 struct PeNest {
-  std::vector<std::int64_t> spatial, trips;          ///< trips = ceil(extent / spatial)
+  std::vector<std::int64_t> spatial, trips;  ///< trips = ceil(extent / spatial)
   std::vector<int> order;
-  std::int64_t steps() const;                        ///< checked product of the trips
+  std::int64_t steps() const;  ///< checked product of the trips
 };
 /// InputError when the factors exceed the array.
 PeNest pe_nest(const Command& c, const MatrixUnit& unit, std::span<const std::int64_t> extents);

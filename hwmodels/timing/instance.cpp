@@ -22,10 +22,18 @@ const Engine& engine_at(const Program& program, const Machine& machine, EngineId
   std::size_t parts = 0;
   switch (e.kind) {
     case EngineKind::dma_load:
-    case EngineKind::dma_store: parts = machine.links.size(); break;
-    case EngineKind::matrix: parts = machine.matrix_units.size(); break;
-    case EngineKind::vector: parts = machine.vector_units.size(); break;
-    case EngineKind::host: parts = machine.hosts.size(); break;
+    case EngineKind::dma_store:
+      parts = machine.links.size();
+      break;
+    case EngineKind::matrix:
+      parts = machine.matrix_units.size();
+      break;
+    case EngineKind::vector:
+      parts = machine.vector_units.size();
+      break;
+    case EngineKind::host:
+      parts = machine.hosts.size();
+      break;
   }
   if (e.part >= parts)
     throw InputError("program", "engine '" + e.name + "' is part " + std::to_string(e.part) + " of " +
@@ -53,9 +61,12 @@ MemoryId memory_of(const Program& program, const Machine& machine, BufferId id) 
 
 bool opcode_fits(Opcode opcode, EngineKind kind) {
   switch (opcode) {
-    case Opcode::copy: return kind == EngineKind::dma_load || kind == EngineKind::dma_store;
-    case Opcode::contract: return kind == EngineKind::matrix;
-    case Opcode::vector: return kind == EngineKind::vector;
+    case Opcode::copy:
+      return kind == EngineKind::dma_load || kind == EngineKind::dma_store;
+    case Opcode::contract:
+      return kind == EngineKind::matrix;
+    case Opcode::vector:
+      return kind == EngineKind::vector;
   }
   return false;
 }
@@ -64,9 +75,12 @@ bool opcode_fits(Opcode opcode, EngineKind kind) {
 
 int Predicate::regime(std::int64_t low, std::int64_t high) const {
   switch (kind) {
-    case Kind::extent: return low >= limit ? 1 : high <= 0 ? 2 : 0;
-    case Kind::view: return low + below >= 0 && high + above < limit ? 1 : 0;
-    case Kind::accumulate: return low > 0 ? 1 : high < 0 ? 2 : low == 0 && high == 0 ? 3 : 0;
+    case Kind::extent:
+      return low >= limit ? 1 : high <= 0 ? 2 : 0;
+    case Kind::view:
+      return low + below >= 0 && high + above < limit ? 1 : 0;
+    case Kind::accumulate:
+      return low > 0 ? 1 : high < 0 ? 2 : low == 0 && high == 0 ? 3 : 0;
   }
   return 0;
 }
@@ -98,16 +112,15 @@ CommandModel::CommandModel(const Program& program, const Machine& machine, const
     throw InputError("program", "a command stands in the queue of engine '" + engine_->name +
                                     "', which does not execute commands of its kind");
   if (command.in.empty() || (command.opcode == Opcode::copy && command.in.size() > 2))
-    throw InputError("program", "a command on engine '" + engine_->name + "' has " +
-                                    std::to_string(command.in.size()) + " inputs");
+    throw InputError(
+        "program", "a command on engine '" + engine_->name + "' has " + std::to_string(command.in.size()) + " inputs");
   for (const Operand& o : command.in) memory_of(program, machine, o.buffer);
   memory_of(program, machine, command.out.buffer);
   if (command.opcode == Opcode::copy)
     path_ = path_of(machine, *engine_, memory_of(program, machine, command.in[0].buffer),
                     memory_of(program, machine, command.out.buffer), base, options.all_ideal);
   for (const IterDim& d : command.iter)
-    if (d.extent.available)
-      predicates_.push_back({Predicate::Kind::extent, &*d.extent.available, d.extent.full, 0, 0});
+    if (d.extent.available) predicates_.push_back({Predicate::Kind::extent, &*d.extent.available, d.extent.full, 0, 0});
   for (const Operand& o : command.in) {
     if (!o.fill) continue;
     for (const ViewDim& v : o.dims) {
@@ -144,9 +157,15 @@ void CommandModel::make_key(std::span<const std::int64_t> vars) {
   for (const Predicate& p : predicates_) {
     const std::int64_t v = evaluate(*p.affine, vars);
     switch (p.kind) {
-      case Predicate::Kind::extent: key_.push_back(std::clamp<std::int64_t>(v, 0, p.limit)); break;
-      case Predicate::Kind::view: key_.push_back(p.regime(v, v) == 1 ? kInside : v); break;
-      case Predicate::Kind::accumulate: accumulates = accumulates || v != 0; break;
+      case Predicate::Kind::extent:
+        key_.push_back(std::clamp<std::int64_t>(v, 0, p.limit));
+        break;
+      case Predicate::Kind::view:
+        key_.push_back(p.regime(v, v) == 1 ? kInside : v);
+        break;
+      case Predicate::Kind::accumulate:
+        accumulates = accumulates || v != 0;
+        break;
     }
   }
   key_.push_back(accumulates ? 1 : 0);
@@ -230,7 +249,8 @@ void CommandModel::time_copy(Instance& x, const ConcreteCommand& c) const {
     const RunPattern& far = path_.far_is_source ? x.source : x.target;
     const std::int64_t far_bytes = path_.far_is_source ? read : written;
     const std::int64_t runs = std::max<std::int64_t>(1, ceil_div(far_bytes, far.run_bytes));
-    x.requests = checked_mul(runs, ceil_div(std::min(far.run_bytes, std::max<std::int64_t>(1, far_bytes)), path_.max_request));
+    x.requests =
+        checked_mul(runs, ceil_div(std::min(far.run_bytes, std::max<std::int64_t>(1, far_bytes)), path_.max_request));
     x.request_bytes = std::min(far.run_bytes, path_.max_request);
   }
   if (path_.outstanding > 0) x.window_ticks = ceil_div(checked_mul(x.requests, path_.latency), path_.outstanding);
@@ -287,19 +307,19 @@ void CommandModel::time_compute(Instance& x, const ConcreteCommand& c) const {
   x.latency = std::max(x.latency, x.occupancy + (slowest == x.occupancy ? tail : 0));
   x.bound = x.occupancy;
   if (peak_per_tick > 0) {
-    x.ideal = std::min(x.latency, static_cast<std::int64_t>(static_cast<double>(x.counts.macs) / peak_per_tick / static_cast<double>(speed_)));
-    x.padding = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(static_cast<double>(x.counts.padded_macs) / peak_per_tick / static_cast<double>(speed_)), 0,
-        x.latency - x.ideal);
+    x.ideal = std::min(x.latency, static_cast<std::int64_t>(static_cast<double>(x.counts.macs) / peak_per_tick /
+                                                            static_cast<double>(speed_)));
+    x.padding = std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(x.counts.padded_macs) /
+                                                                   peak_per_tick / static_cast<double>(speed_)),
+                                         0, x.latency - x.ideal);
   }
 }
 
 void CommandModel::time_host(Instance& x) const {
   const HostUnit& unit = machine_.hosts[engine_->part];
-  const auto link = std::find_if(machine_.links.begin(), machine_.links.end(),
-                                 [&](const Link& l) { return l.name == unit.link; });
-  if (link == machine_.links.end())
-    throw InputError(unit.name, "its host link '" + unit.link + "' does not exist");
+  const auto link =
+      std::find_if(machine_.links.begin(), machine_.links.end(), [&](const Link& l) { return l.name == unit.link; });
+  if (link == machine_.links.end()) throw InputError(unit.name, "its host link '" + unit.link + "' does not exist");
   if (link->bandwidth <= 0) throw InputError(link->name, "the host link has no bandwidth");
   if (!(unit.flops_per_s > 0)) throw InputError(unit.name, "the host has no flops");
   std::int64_t elements = 0;

@@ -22,36 +22,36 @@ struct PortUse {
 };
 
 struct Instance {
-  bool empty = true;                   ///< nothing to do: the command is skipped
+  bool empty = true;  ///< nothing to do: the command is skipped
   InstanceCounts counts;
-  std::int64_t occupancy = 0;          ///< ticks, without contention between engines (duration.h, path.h)
-  std::int64_t latency = 0;            ///< ticks until the results are there; >= occupancy
-  std::int64_t bound = 0;              ///< ticks of engine time that no sharing or latency can undercut
-  std::int64_t ideal = 0;              ///< matrix: useful MACs at the peak rate
-  std::int64_t padding = 0;            ///< matrix: the slots spent on padding
-  std::vector<PortUse> ports;          ///< compute commands
+  std::int64_t occupancy = 0;  ///< ticks, without contention between engines (duration.h, path.h)
+  std::int64_t latency = 0;    ///< ticks until the results are there; >= occupancy
+  std::int64_t bound = 0;      ///< ticks of engine time that no sharing or latency can undercut
+  std::int64_t ideal = 0;      ///< matrix: useful MACs at the peak rate
+  std::int64_t padding = 0;    ///< matrix: the slots spent on padding
+  std::vector<PortUse> ports;  ///< compute commands
   // Copies.
-  std::int64_t bytes = 0;              ///< through the stations (the larger of read and written)
-  std::int64_t request_bytes = 0;      ///< bytes of one request
+  std::int64_t bytes = 0;          ///< through the stations (the larger of read and written)
+  std::int64_t request_bytes = 0;  ///< bytes of one request
   std::int64_t requests = 0;
-  RunPattern source, target;           ///< contiguous pieces at either end
-  std::vector<std::int64_t> station_ticks;         ///< parallel to the path's stations, one user alone
-  std::int64_t window_ticks = 0;                   ///< what the requests in flight allow
+  RunPattern source, target;                ///< contiguous pieces at either end
+  std::vector<std::int64_t> station_ticks;  ///< parallel to the path's stations, one user alone
+  std::int64_t window_ticks = 0;            ///< what the requests in flight allow
 };
 
 /// Where the value of an affine expression decides which instance runs.
 struct Predicate {
   enum class Kind : std::uint8_t { extent, view, accumulate } kind = Kind::extent;
   const Affine* affine = nullptr;
-  std::int64_t limit = 0;              ///< extent: its full size; view: the dimension's size
-  std::int64_t below = 0, above = 0;   ///< view: how far the iteration reaches from the offset
+  std::int64_t limit = 0;             ///< extent: its full size; view: the dimension's size
+  std::int64_t below = 0, above = 0;  ///< view: how far the iteration reaches from the offset
   /// What values in [low, high] have in common: 0 nothing, else a code within which instances are the same.
   int regime(std::int64_t low, std::int64_t high) const;
 };
 
 struct ModelOptions {
   bool all_ideal = false;
-  std::string doubled;                 ///< compute engine that works twice as fast (analyse_with_doubled)
+  std::string doubled;  ///< compute engine that works twice as fast (analyse_with_doubled)
 };
 
 class CommandModel {

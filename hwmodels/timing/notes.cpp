@@ -8,7 +8,8 @@ void add_notes(std::vector<std::string>& notes, const Flow& flow) {
   const Machine& machine = *flow.machine;
   const auto any_model = [&](auto predicate) { return std::any_of(flow.models.begin(), flow.models.end(), predicate); };
   if (flow.options.all_ideal) {
-    notes.push_back("every part is ideal: fixed rate, no latency, no sharing, transfers and compute may always overlap");
+    notes.push_back(
+        "every part is ideal: fixed rate, no latency, no sharing, transfers and compute may always overlap");
   }
   if (any_model([](const CommandModel& m) { return m.engine().kind == EngineKind::host; }))
     notes.push_back("host operations are timed as launch + bytes over the link + one flop per element read or written");
@@ -27,7 +28,8 @@ void add_notes(std::vector<std::string>& notes, const Flow& flow) {
     notes.push_back("network hops are averages over the grid: where a memory is attached is not described");
   if (std::any_of(machine.memories.begin(), machine.memories.end(),
                   [](const Memory& m) { return m.kind == MemoryKind::cache; }))
-    notes.push_back("caches are timed as memories of their own bandwidth and latency: hits and misses are not modelled");
+    notes.push_back(
+        "caches are timed as memories of their own bandwidth and latency: hits and misses are not modelled");
   if (std::any_of(machine.memories.begin(), machine.memories.end(), [](const Memory& m) {
         return m.banks > 1 && m.kind != MemoryKind::dram && m.kind != MemoryKind::register_file;
       }))

@@ -20,12 +20,17 @@ bool has(const std::vector<MemoryId>& ids, MemoryId id) { return std::find(ids.b
 double average_hops(const Link& link, const Grid& grid) {
   const double half = static_cast<double>(grid.rows + grid.cols) / 2.0;
   switch (link.topology) {
-    case Topology::mesh: return std::max(1.0, half);
-    case Topology::torus: return std::max(1.0, half / 2.0);
-    case Topology::ring: return std::max(1.0, static_cast<double>(grid.cores()) / 4.0);
-    case Topology::tree: return std::max(1.0, std::log2(static_cast<double>(grid.cores())));
+    case Topology::mesh:
+      return std::max(1.0, half);
+    case Topology::torus:
+      return std::max(1.0, half / 2.0);
+    case Topology::ring:
+      return std::max(1.0, static_cast<double>(grid.cores()) / 4.0);
+    case Topology::tree:
+      return std::max(1.0, std::log2(static_cast<double>(grid.cores())));
     case Topology::direct:
-    case Topology::crossbar: return 1.0;
+    case Topology::crossbar:
+      return 1.0;
   }
   return 1.0;
 }
@@ -61,7 +66,7 @@ CopyPath path_of(const Machine& machine, const Engine& engine, MemoryId from, Me
     if (!ideal) latency += 2 * one_way(carrier, machine.grid);
   }
   const bool chip_dma = dma.scope == Scope::chip;
-  const StationKind port = !dma.duplex                              ? StationKind::port
+  const StationKind port = !dma.duplex                            ? StationKind::port
                            : engine.kind == EngineKind::dma_store ? StationKind::port_store
                                                                   : StationKind::port_load;
   add({port, engine.part, dma.bandwidth, chip_dma, !dma_ideal});
@@ -82,8 +87,10 @@ CopyPath path_of(const Machine& machine, const Engine& engine, MemoryId from, Me
 std::string station_name(const Machine& machine, const Station& s) {
   switch (s.kind) {
     case StationKind::memory_read:
-    case StationKind::memory_write: return machine.memories.at(s.part).name;
-    default: return machine.links.at(s.part).name;
+    case StationKind::memory_write:
+      return machine.memories.at(s.part).name;
+    default:
+      return machine.links.at(s.part).name;
   }
 }
 

@@ -21,18 +21,18 @@ enum class StationKind : std::uint8_t { memory_read, memory_write, port_load, po
 
 struct Station {
   StationKind kind = StationKind::memory_read;
-  std::uint32_t part = 0;            ///< index into Machine::memories or Machine::links
-  std::int64_t rate = 0;             ///< bytes per second of one instance
-  bool chip = false;                 ///< one instance for all cores
-  bool shared = true;                ///< false: Fidelity::ideal (every user gets the full rate)
+  std::uint32_t part = 0;  ///< index into Machine::memories or Machine::links
+  std::int64_t rate = 0;   ///< bytes per second of one instance
+  bool chip = false;       ///< one instance for all cores
+  bool shared = true;      ///< false: Fidelity::ideal (every user gets the full rate)
 };
 
 struct CopyPath {
   std::vector<Station> stations;
-  std::int64_t latency = 0;          ///< ticks: both ways through the links, and the memories
-  std::int64_t max_request = 0;      ///< bytes; 0: requests are not limited
-  std::int64_t outstanding = 0;      ///< 0: not limited
-  bool far_is_source = true;         ///< whose contiguous runs the requests follow
+  std::int64_t latency = 0;      ///< ticks: both ways through the links, and the memories
+  std::int64_t max_request = 0;  ///< bytes; 0: requests are not limited
+  std::int64_t outstanding = 0;  ///< 0: not limited
+  bool far_is_source = true;     ///< whose contiguous runs the requests follow
   bool overlap_compute = true;
 };
 

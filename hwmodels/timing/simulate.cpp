@@ -9,6 +9,7 @@
 #include "core/base/math.h"
 #include "core/isa/queues.h"
 #include "hwmodels/timing/accountant.h"
+#include "hwmodels/timing/actors.h"
 #include "hwmodels/timing/census.h"
 #include "hwmodels/timing/duration.h"
 #include "hwmodels/timing/notes.h"
@@ -27,52 +28,14 @@ constexpr std::int64_t kPieces = 64;
 constexpr std::int64_t kPieceBytes = 4096;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-struct Event {
-  enum class Kind : std::uint8_t { resume, deliver, release };
-  std::int64_t time = 0;
-  std::uint64_t sequence = 0;
-  Kind kind = Kind::resume;
-  bool from_dma = false;
-  std::uint32_t actor = 0;           // release: core
-  std::uint32_t signal = 0;
-  std::int64_t excess = 0;           // deliver: how much longer than alone the sender's last copy took
-  friend bool operator>(const Event& a, const Event& b) {
-    return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
-  }
-};
-
-struct Transfer {
-  bool active = false;
-  std::uint32_t model = 0, instance = 0;
-  std::int64_t begin = 0, piece = 0, pieces = 0;
-  std::int64_t run = 0, run_offset = 0, address = 0;   // of the side with a detailed DRAM
-};
-
-struct Actor {
-  Actor(QueueCursor c, std::size_t core_number, std::size_t engine_number)
-      : cursor(std::move(c)), core(static_cast<std::uint32_t>(core_number)),
-        engine(static_cast<std::uint32_t>(engine_number)) {}
-  QueueCursor cursor;
-  std::uint32_t core, engine;
-  std::int64_t done = 0;             // all results so far are there
-  std::int64_t excess = 0;
-  Owner cause = Owner::sync;
-  std::int64_t cause_excess = 0;
-  std::size_t last_group = 0;
-  Transfer transfer;
-  std::int64_t waiting_for = -1;     // semaphore
-  bool finished = false;
-};
-
-struct SemaphoreState {
-  std::int64_t count = 0;
-  std::deque<std::pair<std::uint32_t, std::int64_t>> waiting;   // (actor, tokens)
-};
-
 class Simulator {
  public:
   Simulator(Flow& flow, const CycleOptions& options, TimingResult& result)
-      : flow_(flow), program_(*flow.program), options_(options), r_(result), stations_(flow),
+      : flow_(flow),
+        program_(*flow.program),
+        options_(options),
+        r_(result),
+        stations_(flow),
         queues_(queues_of(*flow.program)) {
     const Grid& grid = program_.grid;
     const auto cores = static_cast<std::size_t>(grid.cores());
@@ -102,17 +65,21 @@ class Simulator {
     for (std::uint32_t a = 0; a < actors_.size(); ++a) ready_.push_back(a);
     drain();
     while (!heap_.empty()) {
-      const Event event = heap_.front();
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      heap_.pop_back();
+      const Event event = heap_.pop();
       now_ = event.time;
       if (++r_.events > options_.max_events && options_.max_events > 0)
-        throw Infeasible("timeout: the cycle model stopped after " + std::to_string(options_.max_events) + " events, at " +
-                         std::to_string(flow_.base.seconds(now_)) + " s of simulated time");
+        throw Infeasible("timeout: the cycle model stopped after " + std::to_string(options_.max_events) +
+                         " events, at " + std::to_string(flow_.base.seconds(now_)) + " s of simulated time");
       switch (event.kind) {
-        case Event::Kind::resume: ready_.push_back(event.actor); break;
-        case Event::Kind::deliver: deliver(event); break;
-        case Event::Kind::release: release(event.actor); break;
+        case Event::Kind::resume:
+          ready_.push_back(event.actor);
+          break;
+        case Event::Kind::deliver:
+          deliver(event);
+          break;
+        case Event::Kind::release:
+          release(event.actor);
+          break;
       }
       drain();
     }
@@ -144,16 +111,11 @@ class Simulator {
   }
 
  private:
-  void push(Event e) {
-    e.sequence = ++sequence_;
-    heap_.push_back(e);
-    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-  }
   void resume_at(std::uint32_t actor, std::int64_t time) {
     Event e;
     e.time = time;
     e.actor = actor;
-    push(e);
+    heap_.push(e);
   }
 
   void drain() {
@@ -181,9 +143,13 @@ class Simulator {
         signal(id, node.index);
       } else {
         switch (issue(id, node.index)) {
-          case Issue::later: return;
-          case Issue::skipped: break;
-          case Issue::issued: a.cursor.advance(); return;
+          case Issue::later:
+            return;
+          case Issue::skipped:
+            break;
+          case Issue::issued:
+            a.cursor.advance();
+            return;
         }
       }
       a.cursor.advance();
@@ -194,7 +160,7 @@ class Simulator {
   bool wait(std::uint32_t id, const Wait& w) {
     Actor& a = actors_[id];
     if (!leads(a, w.leader)) return true;
-    SemaphoreState& s = semaphores_[a.core * program_.semaphores.size() + w.semaphore.index()];
+    TimedSemaphore& s = semaphores_[a.core * program_.semaphores.size() + w.semaphore.index()];
     if (a.waiting_for == -1 && s.waiting.empty() && s.count >= w.count) {
       s.count -= w.count;
       return true;
@@ -221,7 +187,7 @@ class Simulator {
     if (e.time == now_)
       deliver(e);
     else
-      push(e);
+      heap_.push(e);
   }
 
   bool is_dma(std::uint32_t engine) const {
@@ -251,7 +217,7 @@ class Simulator {
   }
 
   void give(std::uint32_t core, const Signal& signal, const Event& e, bool remote) {
-    SemaphoreState& s = semaphores_[core * program_.semaphores.size() + signal.semaphore.index()];
+    TimedSemaphore& s = semaphores_[core * program_.semaphores.size() + signal.semaphore.index()];
     s.count += signal.count;
     while (!s.waiting.empty() && s.waiting.front().second <= s.count) {
       const auto [id, tokens] = s.waiting.front();
@@ -305,7 +271,8 @@ class Simulator {
         if (server == -2) server = stations_.memory_server(p.memory, write);
         if (server == -1) continue;
         if (DramModel* dram = stations_.dram(server))
-          through = std::max(through, ceil_div(dram->occupy(now_ * kDramSubticks, ticks * kDramSubticks), kDramSubticks));
+          through =
+              std::max(through, ceil_div(dram->occupy(now_ * kDramSubticks, ticks * kDramSubticks), kDramSubticks));
         else
           through = std::max(through, stations_.serve(server, a.core, now_, ticks));
       }
@@ -341,7 +308,7 @@ class Simulator {
     }
     t.pieces = shared ? std::clamp<std::int64_t>(x.bytes / kPieceBytes, 1, kPieces) : 1;
     if (!model.path().overlap_compute) {
-      ++exclusive_[a.core];   // from now on no compute command starts; those that run are waited for
+      ++exclusive_[a.core];  // from now on no compute command starts; those that run are waited for
       t.begin = std::max(now_, compute_until_[a.core]);
     }
     resume_at(id, t.begin);
@@ -355,9 +322,7 @@ class Simulator {
     const Instance& x = model.instance(t.instance);
     if (t.piece < t.pieces) {
       const auto part = [&](std::int64_t total) {
-        const auto cut = [&](std::int64_t i) {
-          return static_cast<std::int64_t>(static_cast<__int128_t>(total) * i / t.pieces);
-        };
+        const auto cut = [&](std::int64_t i) { return total / t.pieces * i + total % t.pieces * i / t.pieces; };
         return cut(t.piece + 1) - cut(t.piece);
       };
       std::int64_t end = now_ + part(x.window_ticks);
@@ -381,7 +346,8 @@ class Simulator {
       if (const DramModel* dram = stations_.dram(s)) latency += ceil_div(dram->cas(), kDramSubticks);
     const std::int64_t end = now_ + latency;
     a.done = std::max(a.done, end);
-    const std::int64_t alone = std::max(*std::max_element(x.station_ticks.begin(), x.station_ticks.end()), x.window_ticks);
+    const std::int64_t alone =
+        std::max(*std::max_element(x.station_ticks.begin(), x.station_ticks.end()), x.window_ticks);
     a.excess = std::max<std::int64_t>(0, now_ - t.begin - alone);
     a.cause = Owner::sync;
     note(model.group(), t.begin, end);
@@ -391,7 +357,7 @@ class Simulator {
       e.kind = Event::Kind::release;
       e.time = end;
       e.actor = a.core;
-      push(e);
+      heap_.push(e);
     }
     return true;
   }
@@ -468,7 +434,8 @@ class Simulator {
         stuck += "\n  …";
         break;
       }
-      stuck += "\n  core (" + std::to_string(row(a)) + ", " + std::to_string(col(a)) + ") " + program_.engines[a.engine].name;
+      stuck += "\n  core (" + std::to_string(row(a)) + ", " + std::to_string(col(a)) + ") " +
+               program_.engines[a.engine].name;
       if (a.waiting_for >= 0) {
         const auto s = static_cast<std::size_t>(a.waiting_for);
         stuck += ": waits for " + program_.semaphores[s].name + ", which holds " +
@@ -487,17 +454,16 @@ class Simulator {
   std::vector<Queue> queues_;
   std::size_t engines_ = 0;
   std::vector<Actor> actors_;
-  std::vector<SemaphoreState> semaphores_;
+  std::vector<TimedSemaphore> semaphores_;
   std::vector<Accountant> accountants_;
   std::vector<std::int64_t> compute_until_, exclusive_;
   std::vector<std::vector<std::uint32_t>> blocked_;
   std::vector<std::vector<std::int64_t>> times_;
-  std::vector<std::vector<std::int32_t>> servers_;   // per model, parallel to its stations
+  std::vector<std::vector<std::int32_t>> servers_;  // per model, parallel to its stations
   std::vector<std::int32_t> port_server_;
   std::vector<std::int64_t> group_start_, group_end_;
-  std::vector<Event> heap_;
+  EventHeap heap_;
   std::deque<std::uint32_t> ready_;
-  std::uint64_t sequence_ = 0;
   std::int64_t now_ = 0;
 };
 
@@ -520,7 +486,8 @@ TimingResult simulate(const Program& program, const Machine& machine, const Cycl
   });
   add_notes(r.notes, flow);
   if (!options.all_ideal) {
-    r.notes.push_back("copies pass shared parts in pieces of at least 4 KiB (at most 64 per copy), first come first served");
+    r.notes.push_back(
+        "copies pass shared parts in pieces of at least 4 KiB (at most 64 per copy), first come first served");
     r.notes.push_back("operand traffic of a compute command takes its memory's port at the command's start");
   }
   if (options.skip_steady_state)

@@ -40,7 +40,7 @@ class Stations {
   struct Server {
     bool chip = false;
     std::vector<std::int64_t> free;
-    std::shared_ptr<DramModel> dram;   // shared by a memory's read and write side
+    std::shared_ptr<DramModel> dram;  // shared by a memory's read and write side
   };
   std::int32_t server(std::uint64_t key, bool chip, std::shared_ptr<DramModel> dram);
 

@@ -31,7 +31,8 @@ struct Component {
 std::vector<std::pair<int, std::int64_t>> terms_of(const ViewDim& d) {
   std::vector<std::pair<int, std::int64_t>> terms;
   for (const auto& [dim, coefficient] : d.iter) {
-    const auto at = std::find_if(terms.begin(), terms.end(), [&, wanted = dim](const auto& t) { return t.first == wanted; });
+    const auto at =
+        std::find_if(terms.begin(), terms.end(), [&, wanted = dim](const auto& t) { return t.first == wanted; });
     if (at == terms.end())
       terms.emplace_back(dim, coefficient);
     else
@@ -103,8 +104,7 @@ std::int64_t count_nd(std::int64_t base, std::span<const std::pair<int, std::int
   const std::int64_t n = extents[terms[0].first];
   if (terms.size() == 1) return count_1d(base, terms[0].second, n, size);
   std::int64_t total = 0;
-  for (std::int64_t i = 0; i < n; ++i)
-    total += count_nd(base + terms[0].second * i, terms.subspan(1), extents, size);
+  for (std::int64_t i = 0; i < n; ++i) total += count_nd(base + terms[0].second * i, terms.subspan(1), extents, size);
   return total;
 }
 
@@ -118,8 +118,9 @@ std::int64_t extent_product(const std::vector<int>& dims, std::span<const std::i
 template <class F>
 void enumerate(const Component& c, std::span<const std::int64_t> extents, F visit) {
   if (extent_product(c.dims, extents) > kEnumerationLimit)
-    throw InputError("program", "a view whose dimensions share an iteration dimension has more than 4194304 points; "
-                                "such views are counted by enumeration only up to there");
+    throw InputError("program",
+                     "a view whose dimensions share an iteration dimension has more than 4194304 points; "
+                     "such views are counted by enumeration only up to there");
   std::vector<std::int64_t> at(c.dims.size(), 0), coordinates(c.coordinates.size());
   while (true) {
     bool inside = true;

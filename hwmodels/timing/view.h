@@ -17,9 +17,9 @@ namespace assay {
 /// A view with its offsets evaluated: the numbers of one command instance.
 struct ConcreteView {
   const Operand* operand = nullptr;
-  const Operand* index = nullptr;            ///< operand whose element is added (gather), or nullptr
-  std::span<const std::int64_t> extents;     ///< per iteration dimension, clipped
-  std::vector<std::int64_t> offsets;         ///< per view dimension
+  const Operand* index = nullptr;         ///< operand whose element is added (gather), or nullptr
+  std::span<const std::int64_t> extents;  ///< per iteration dimension, clipped
+  std::vector<std::int64_t> offsets;      ///< per view dimension
 };
 
 /// Iteration points (of the dimensions that the view mentions, the index operand's included) at which the view is
@@ -42,9 +42,9 @@ std::int64_t contiguous_run(const ConcreteView& view);
 /// The runs one after the other: run i starts at base + Σ digit·stride, outermost level first.
 struct RunPattern {
   std::int64_t run_bytes = 1;
-  std::vector<std::pair<std::int64_t, std::int64_t>> levels;   ///< (byte stride, count), largest stride first
+  std::vector<std::pair<std::int64_t, std::int64_t>> levels;  ///< (byte stride, count), largest stride first
   std::int64_t runs() const;
-  std::int64_t offset_of(std::int64_t run) const;              ///< bytes from the first run
+  std::int64_t offset_of(std::int64_t run) const;  ///< bytes from the first run
 };
 RunPattern run_pattern(const ConcreteView& view);
 

@@ -45,16 +45,20 @@ namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kStepLimit = 400'000'000;
-constexpr std::size_t kHistory = 6;        // longest period looked for
-constexpr int kHopeless = 64;              // iterations without a match after which a loop is only walked
+constexpr std::size_t kHistory = 6;  // longest period looked for
+constexpr int kHopeless = 64;        // iterations without a match after which a loop is only walked
 
 Owner owner_of(EngineKind kind) {
   switch (kind) {
-    case EngineKind::matrix: return Owner::matrix;
-    case EngineKind::vector: return Owner::vector;
-    case EngineKind::host: return Owner::host;
+    case EngineKind::matrix:
+      return Owner::matrix;
+    case EngineKind::vector:
+      return Owner::vector;
+    case EngineKind::host:
+      return Owner::host;
     case EngineKind::dma_load:
-    case EngineKind::dma_store: return Owner::memory;
+    case EngineKind::dma_store:
+      return Owner::memory;
   }
   return Owner::memory;
 }
@@ -62,7 +66,7 @@ Owner owner_of(EngineKind kind) {
 // The state that a loop reads and writes, as times and as the numbers that must agree between iterations.
 struct Snapshot {
   std::vector<std::int64_t> times, counts;
-  std::vector<std::int64_t> group_end;   // not part of the state: shows which groups ran
+  std::vector<std::int64_t> group_end;  // not part of the state: shows which groups ran
   std::vector<Account> accounts;
 };
 
@@ -86,10 +90,17 @@ class Walker {
         throw Infeasible("the analytical model gave up after 4·10^8 statements: the program's loops do not repeat");
       for (std::size_t c = 0; c < r_.cores.size(); ++c) {
         switch (n.kind) {
-          case FlowNode::Kind::command: command(c, flow_.models[n.index]); break;
-          case FlowNode::Kind::wait: wait(c, *flow_.waits[n.index]); break;
-          case FlowNode::Kind::signal: signal(c, *flow_.signals[n.index]); break;
-          case FlowNode::Kind::loop: break;
+          case FlowNode::Kind::command:
+            command(c, flow_.models[n.index]);
+            break;
+          case FlowNode::Kind::wait:
+            wait(c, *flow_.waits[n.index]);
+            break;
+          case FlowNode::Kind::signal:
+            signal(c, *flow_.signals[n.index]);
+            break;
+          case FlowNode::Kind::loop:
+            break;
         }
       }
     }
@@ -177,7 +188,7 @@ class Walker {
   }
 
   void loop(const FlowLoop& l, std::size_t begin, std::size_t end) {
-    std::vector<Snapshot> history;   // of the iterations since the regime began, newest last
+    std::vector<Snapshot> history;  // of the iterations since the regime began, newest last
     std::int64_t until = 0;
     int misses = 0;
     for (std::int64_t v = 0; v < l.trip; ++v) {

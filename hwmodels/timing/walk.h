@@ -19,7 +19,7 @@ namespace assay {
 struct WalkToken {
   std::int64_t time = 0;
   std::int64_t count = 0;
-  Owner cause = Owner::memory;           ///< what a compute command waited for, if this token came last
+  Owner cause = Owner::memory;  ///< what a compute command waited for, if this token came last
 };
 
 class TokenQueue {
@@ -37,9 +37,9 @@ class TokenQueue {
 };
 
 struct WalkEngine {
-  std::int64_t free = 0;                 ///< the next command may start
-  std::int64_t done = 0;                 ///< all results so far are there
-  Owner cause = Owner::sync;             ///< of the last wait that delayed it
+  std::int64_t free = 0;      ///< the next command may start
+  std::int64_t done = 0;      ///< all results so far are there
+  Owner cause = Owner::sync;  ///< of the last wait that delayed it
   std::size_t last_group = 0;
 };
 
@@ -48,22 +48,22 @@ struct WalkCore {
   std::vector<std::int64_t> vars;
   std::vector<WalkEngine> engines;
   std::vector<TokenQueue> semaphores;
-  std::int64_t compute_until = 0, exclusive_until = 0;   ///< copies that stop the compute units, and the reverse
+  std::int64_t compute_until = 0, exclusive_until = 0;  ///< copies that stop the compute units, and the reverse
   Accountant accountant;
-  std::vector<std::int64_t> group_start, group_end;      ///< start INT64_MAX: never ran
+  std::vector<std::int64_t> group_start, group_end;  ///< start INT64_MAX: never ran
 };
 
 struct WalkResult {
-  std::vector<WalkCore> cores;           ///< parallel to CoreClasses::classes
+  std::vector<WalkCore> cores;  ///< parallel to CoreClasses::classes
   std::int64_t total = 0;
-  std::size_t critical = 0;              ///< class that finishes last
+  std::size_t critical = 0;  ///< class that finishes last
   std::int64_t skipped_iterations = 0;
-  std::int64_t steps = 0;                ///< statements walked
+  std::int64_t steps = 0;  ///< statements walked
 };
 /// InputError when a wait finds too few tokens (the program would deadlock in written order); Infeasible beyond
 /// 4·10^8 statements walked.
 struct WalkOptions {
-  bool skip = true;                      ///< false: walk every iteration (for tests: the result is the same)
+  bool skip = true;  ///< false: walk every iteration (for tests: the result is the same)
 };
 WalkResult walk_program(Flow& flow, const CoreClasses& classes, const WalkOptions& options = {});
 

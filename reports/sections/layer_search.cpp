@@ -75,7 +75,8 @@ std::vector<Block> build(const SectionContext& context) {
       ++left_out;
       continue;
     }
-    add_rows(t, point, std::find(detailed.begin(), detailed.end(), p) != detailed.end());
+    const bool has_panel = sweep.points.size() > 1 && std::find(detailed.begin(), detailed.end(), p) != detailed.end();
+    add_rows(t, point, has_panel);
   }
   if (t.rows.empty() && !left_out) return {};
   std::vector<Block> out{Paragraph{

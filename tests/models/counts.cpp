@@ -24,7 +24,8 @@ const AccessCount& access(const Program& p, const GroupActivity& g, const std::s
 struct ArrayWalk {
   std::int64_t a = 0, b = 0, out_reads = 0, out_writes = 0, slots = 0;
 };
-ArrayWalk walk_array(const MatrixUnit& u, Dataflow flow, std::int64_t m, std::int64_t n, std::int64_t k, bool accumulating) {
+ArrayWalk walk_array(const MatrixUnit& u, Dataflow flow, std::int64_t m, std::int64_t n, std::int64_t k,
+                     bool accumulating) {
   ArrayWalk w;
   const bool intrinsic = u.style == ArrayStyle::intrinsic;
   const std::int64_t rows = intrinsic ? u.k : u.rows, cols = intrinsic ? u.n : u.cols;
@@ -45,8 +46,8 @@ ArrayWalk walk_array(const MatrixUnit& u, Dataflow flow, std::int64_t m, std::in
           w.out_writes += rr * cc;
           w.out_reads += accumulating ? rr * cc : 0;
         } else {
-          (is ? w.a : w.b) += rr * cc;       // the stationary tile
-          (is ? w.b : w.a) += rr * stream;   // what is streamed
+          (is ? w.a : w.b) += rr * cc;      // the stationary tile
+          (is ? w.b : w.a) += rr * stream;  // what is streamed
           w.out_writes += cc * stream;
           w.out_reads += r > 0 || accumulating ? cc * stream : 0;
         }
@@ -162,7 +163,8 @@ TEST_CASE("PE array traffic equals a walk over its temporal loops, for random pl
     std::int64_t spatial[] = {1, 1, 1};
     spatial[row_dim] *= plan.on_rows[0].second;
     spatial[col_dim] *= plan.on_cols[0].second;
-    const bool relevant[3][3] = {{true, false, true}, {false, true, true}, {true, true, false}};  // A, B, out by m, n, k
+    const bool relevant[3][3] = {
+        {true, false, true}, {false, true, true}, {true, true, false}};  // A, B, out by m, n, k
     std::int64_t reads[3] = {0, 0, 0}, delivered[3] = {0, 0, 0}, steps = 0;
     std::vector<std::int64_t> last[3];
     std::int64_t t[3];
@@ -208,8 +210,8 @@ TEST_CASE("each core's edge is clipped, and a multicast load is read once and wr
   s.multicast_b = true;
   const Program p = gemm_program(machine, s);
   const GroupActivity g = analyse(p, machine).activity.groups.at(0);
-  CHECK(access(p, g, "a") == AccessCount{24, 0});   // core 0 has 4 rows, core 1 has 2
-  CHECK(access(p, g, "b") == AccessCount{16, 0});   // once for both cores
+  CHECK(access(p, g, "a") == AccessCount{24, 0});  // core 0 has 4 rows, core 1 has 2
+  CHECK(access(p, g, "b") == AccessCount{16, 0});  // once for both cores
   CHECK(access(p, g, "b_tile") == AccessCount{32, 32});
   CHECK(access(p, g, "c") == AccessCount{0, 6 * 4 * 4});
   CHECK(g.macs.at(0) == 6 * 4 * 4);

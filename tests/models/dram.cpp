@@ -29,7 +29,7 @@ TEST_CASE("a closed row costs its activation, an open one only its bursts") {
 
 TEST_CASE("another row of the bank waits for tRAS, precharges and activates") {
   DramModel d(one_channel(), 1'000'000'000);
-  d.access(0, 0, 0, 64, false);   // activated at 0, data until 19
+  d.access(0, 0, 0, 64, false);  // activated at 0, data until 19
   // Row 1 of bank 0 is 4 rows on: precharge at 35 (tRAS), activate at 50, data 65..69.
   CHECK(d.access(20 * kNs, 20 * kNs, 4 * 1024, 64, false) == 69 * kNs);
 }
@@ -43,7 +43,7 @@ TEST_CASE("a short access pays for its whole burst") {
   DramModel d(one_channel(), 1'000'000'000);
   d.access(0, 0, 0, 64, false);
   CHECK(d.access(0, 19 * kNs, 64, 1, false) == 23 * kNs);
-  CHECK(d.access(0, 23 * kNs, 191, 2, false) == 31 * kNs);   // it straddles two bursts
+  CHECK(d.access(0, 23 * kNs, 191, 2, false) == 31 * kNs);  // it straddles two bursts
 }
 
 TEST_CASE("refresh stops the bus for tRFC at every tREFI and closes the rows") {
@@ -51,9 +51,9 @@ TEST_CASE("refresh stops the bus for tRFC at every tREFI and closes the rows") {
   m.dram.t_refi = 1000;
   m.dram.t_rfc = 100;
   DramModel d(m, 1'000'000'000);
-  CHECK(d.access(980 * kNs, 980 * kNs, 0, 64, false) == (980 + 15 + 4) * kNs);             // ends at 999
-  CHECK(d.access(0, 999 * kNs, 64, 64, false) == (999 + 4 + 100) * kNs);           // runs into the refresh
-  CHECK(d.access(0, 1103 * kNs, 128, 64, false) == (1103 + 15 + 4) * kNs);   // the row is closed
+  CHECK(d.access(980 * kNs, 980 * kNs, 0, 64, false) == (980 + 15 + 4) * kNs);  // ends at 999
+  CHECK(d.access(0, 999 * kNs, 64, 64, false) == (999 + 4 + 100) * kNs);        // runs into the refresh
+  CHECK(d.access(0, 1103 * kNs, 128, 64, false) == (1103 + 15 + 4) * kNs);      // the row is closed
 }
 
 TEST_CASE("a DRAM that would only refresh is refused") {

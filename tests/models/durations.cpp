@@ -111,8 +111,8 @@ TEST_CASE("a matrix unit refuses a type that it does not multiply") {
   u.name = "mxu";
   u.rows = u.cols = 4;
   const std::int64_t extents[] = {4, 4, 4};
-  CHECK_THROWS_WITH_AS(contract_cycles(gemm_command(4, 4, 4), u, extents), "mxu: does not multiply operands of type int8",
-                       InputError);
+  CHECK_THROWS_WITH_AS(contract_cycles(gemm_command(4, 4, 4), u, extents),
+                       "mxu: does not multiply operands of type int8", InputError);
 }
 
 TEST_CASE("a vector command takes its batches times the sum of its operations' costs") {

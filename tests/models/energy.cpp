@@ -70,11 +70,12 @@ TEST_CASE("arithmetic is the published table at its nodes") {
 }
 
 TEST_CASE("an unknown DRAM type is an error that names the type") {
-  CHECK_THROWS_WITH_AS(dram_energy("LPDDR6", "hbm"),
-                       "memories.hbm.type: the component library has no energy for DRAM type 'LPDDR6'; state cost.read and "
-                       "cost.write, or use one of DDR3, DDR4, DDR5, LPDDR, LPDDR4, LPDDR4X, LPDDR5, LPDDR5X, GDDR5, GDDR6, "
-                       "HBM, HBM2, HBM2E, HBM3, HBM3E\n    did you mean 'LPDDR'?",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      dram_energy("LPDDR6", "hbm"),
+      "memories.hbm.type: the component library has no energy for DRAM type 'LPDDR6'; state cost.read and "
+      "cost.write, or use one of DDR3, DDR4, DDR5, LPDDR, LPDDR4, LPDDR4X, LPDDR5, LPDDR5X, GDDR5, GDDR6, "
+      "HBM, HBM2, HBM2E, HBM3, HBM3E\n    did you mean 'LPDDR'?",
+      InputError);
 }
 
 TEST_CASE("energy is the sum of its terms, and each is a count times a price") {

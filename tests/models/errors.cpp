@@ -46,10 +46,11 @@ Command& first_command(std::vector<Stmt>& body) {
 TEST_CASE("clocks without a common time base are refused") {
   Machine m = small_machine();
   m.clocks = {{"core", 999'999'937}, {"io", 1'000'000'007}};
-  CHECK_THROWS_WITH_AS(tick_base(m),
-                       "clocks.io: the clocks have no common time base: their least common multiple exceeds 10^13 Hz; round "
-                       "the frequencies (for example to whole MHz)",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      tick_base(m),
+      "clocks.io: the clocks have no common time base: their least common multiple exceeds 10^13 Hz; round "
+      "the frequencies (for example to whole MHz)",
+      InputError);
   m.clocks = {{"core", 0}};
   CHECK_THROWS_WITH_AS(tick_base(m), "clocks.core: a clock of 0 Hz", InputError);
   m.clocks = {{"core", 800'000'000}, {"io", 60'000'000}};
@@ -60,8 +61,9 @@ TEST_CASE("a program that deadlocks is an error in both models, which prints the
   const Machine machine = small_machine();
   Program p = gemm_program(machine, {});
   starve(p.body);
-  CHECK(message_of([&] { analyse(p, machine); }).find("deadlock in written order: engine 'mxu' waits for 100 of semaphore "
-                                                      "'free.acc'") != std::string::npos);
+  CHECK(message_of([&] { analyse(p, machine); })
+            .find("deadlock in written order: engine 'mxu' waits for 100 of semaphore "
+                  "'free.acc'") != std::string::npos);
   const std::string queues = message_of([&] { simulate(p, machine); });
   CHECK(queues.find("deadlock:") != std::string::npos);
   CHECK(queues.find("core (0, 0) mxu: waits for free.acc, which holds 1") != std::string::npos);
@@ -94,7 +96,7 @@ TEST_CASE("structural faults are named") {
   CHECK(broken([](Program& p) { first_command(p.body).in.clear(); }) ==
         "program: a command on engine 'dma.load' has 0 inputs");
   CHECK(broken([](Program& p) { first_command(p.body).in[0].dims[0].offset = Affine::of(VarId(std::size_t{40})); }) ==
-        "no error");   // without a fill the offset decides nothing that is timed
+        "no error");  // without a fill the offset decides nothing that is timed
   CHECK(broken([](Program& p) {
           first_command(p.body).iter[0].extent.available = Affine::of(VarId(std::size_t{40}));
         }) == "program: an expression uses variable 40 outside its loop");

@@ -82,7 +82,8 @@ class GemmBuilder {
       const BufferId c = tensor("c" + suffix, BufferKind::output, DType::i32, {s_.m, s_.n});
       const BufferId bias = s_.bias ? tensor("bias" + suffix, BufferKind::input, DType::i32, {s_.n}) : BufferId();
       const VarId vm = var(), vn = var(), vk = var();
-      const std::int64_t trips_m = core_m_ / s_.tile_m, trips_n = core_n_ / s_.tile_n, trips_k = ceil_div(s_.k, s_.tile_k);
+      const std::int64_t trips_m = core_m_ / s_.tile_m, trips_n = core_n_ / s_.tile_n,
+                         trips_k = ceil_div(s_.k, s_.tile_k);
       const Affine m0 = Affine::of(vm, s_.tile_m).add(kCoreRow, core_m_);
       const Affine n0 = Affine::of(vn, s_.tile_n).add(kCoreCol, core_n_);
       const Affine k0 = Affine::of(vk, s_.tile_k);
@@ -93,8 +94,10 @@ class GemmBuilder {
       const Affine operand_seq = Affine::of(vm, trips_n * trips_k) + Affine::of(vn, trips_k) + Affine::of(vk) +
                                  constant(g * trips_m * trips_n * trips_k);
       const Affine tile_seq = Affine::of(vm, trips_n) + Affine::of(vn) + constant(g * trips_m * trips_n);
-      const Ring ring_a{operand_seq, s_.depth, s_.tile_m * s_.tile_k}, ring_b{operand_seq, s_.depth, s_.tile_k * s_.tile_n};
-      const Ring ring_acc{tile_seq, s_.acc_depth, s_.tile_m * s_.tile_n * 4}, ring_out{tile_seq, 2, s_.tile_m * s_.tile_n * 4};
+      const Ring ring_a{operand_seq, s_.depth, s_.tile_m * s_.tile_k},
+          ring_b{operand_seq, s_.depth, s_.tile_k * s_.tile_n};
+      const Ring ring_acc{tile_seq, s_.acc_depth, s_.tile_m * s_.tile_n * 4},
+          ring_out{tile_seq, 2, s_.tile_m * s_.tile_n * 4};
       const Ring ring_bias{tile_seq, s_.depth, s_.tile_n * 4};
       const Axes down{.row = true, .col = false};
 
@@ -208,7 +211,8 @@ class GemmBuilder {
     o.dims = {dim(rows, cols * byte_size(t, 1), {}, iter.first), dim(cols, byte_size(t, 1), {}, iter.second)};
     return o;
   }
-  static Operand row(BufferId b, std::int64_t size, const Affine& at, std::optional<Ring> ring = std::nullopt, int iter = 0) {
+  static Operand row(BufferId b, std::int64_t size, const Affine& at, std::optional<Ring> ring = std::nullopt,
+                     int iter = 0) {
     Operand o;
     o.buffer = b;
     o.type = DType::i32;
@@ -216,8 +220,8 @@ class GemmBuilder {
     o.dims = {dim(size, 4, at, iter)};
     return o;
   }
-  Stmt copy(EngineId e, const std::vector<std::string>& names, const std::vector<Extent>& extents, Operand from, Operand to,
-            Axes multicast) const {
+  Stmt copy(EngineId e, const std::vector<std::string>& names, const std::vector<Extent>& extents, Operand from,
+            Operand to, Axes multicast) const {
     Command c;
     c.opcode = Opcode::copy;
     c.engine = e;
@@ -229,7 +233,8 @@ class GemmBuilder {
     c.trail = trail_;
     return {c};
   }
-  Stmt contract(const Extent& m, const Extent& n, const Extent& k, Operand a, Operand b, Operand out, const Affine& first) const {
+  Stmt contract(const Extent& m, const Extent& n, const Extent& k, Operand a, Operand b, Operand out,
+                const Affine& first) const {
     const MatrixUnit& unit = machine_.matrix_units[0];
     Command c;
     c.opcode = Opcode::contract;
@@ -284,7 +289,8 @@ class GemmBuilder {
   std::size_t next_var_ = kFirstLoopVar;
 };
 
-Memory memory(const std::string& name, MemoryKind kind, Scope scope, std::int64_t capacity, std::int64_t bytes_per_cycle) {
+Memory memory(const std::string& name, MemoryKind kind, Scope scope, std::int64_t capacity,
+              std::int64_t bytes_per_cycle) {
   Memory m;
   m.name = name;
   m.kind = kind;
@@ -394,8 +400,9 @@ Machine random_machine(Random& random) {
 }
 
 std::string describe(const GemmSpec& s) {
-  return fmt::format("m {} n {} k {} tile {} {} {} depth {} acc {} multicast {} barrier {} bias {} groups {}", s.m, s.n, s.k,
-                     s.tile_m, s.tile_n, s.tile_k, s.depth, s.acc_depth, s.multicast_b, s.barrier, s.bias, s.groups);
+  return fmt::format("m {} n {} k {} tile {} {} {} depth {} acc {} multicast {} barrier {} bias {} groups {}", s.m, s.n,
+                     s.k, s.tile_m, s.tile_n, s.tile_k, s.depth, s.acc_depth, s.multicast_b, s.barrier, s.bias,
+                     s.groups);
 }
 
 }  // namespace assay::testing

@@ -25,7 +25,7 @@ TEST_CASE("one 4 x 4 x 4 tile, tick by tick") {
     CHECK(loss.padding == 0);
     CHECK(r.groups.at(0).start == 0);
     CHECK(r.groups.at(0).end == 24);
-    CHECK(r.lower_bound == 6);   // dram moves 96 bytes at 16 per cycle, both ways on one port
+    CHECK(r.lower_bound == 6);  // dram moves 96 bytes at 16 per cycle, both ways on one port
     CHECK(r.groups.at(0).binding == "latency");
   }
 }
@@ -33,7 +33,7 @@ TEST_CASE("one 4 x 4 x 4 tile, tick by tick") {
 TEST_CASE("latency is paid once per chain, and limits rate where few requests are in flight") {
   Machine machine = small_machine();
   machine.memories[0].latency_s = 30e-9;
-  machine.links[0].latency_s = 10e-9;   // one way: a round trip is 50 ns with the memory
+  machine.links[0].latency_s = 10e-9;  // one way: a round trip is 50 ns with the memory
   const Program p = gemm_program(machine, {.m = 4, .n = 4, .k = 4});
   // A is 4 rows of 4 B side by side: one run of 16 B, one request. 16 requests may fly: the window allows
   // ceil(50 / 16) = 4 ns per copy: A occupies [0, 4), B [4, 8) and is there at 58.
@@ -59,7 +59,7 @@ TEST_CASE("narrow strided rows cost a request each") {
       if (r.name == "dma.load") return r.busy;
     return std::int64_t{0};
   };
-  CHECK(load(wide) == 2);       // bytes alone bound the engine
+  CHECK(load(wide) == 2);  // bytes alone bound the engine
   CHECK(analyse(wide, machine).total == 2 * 64 + 64 + 14 + 4 + 64 + 64);
   // Per k step A has 4 runs (256 ns) and B, whole rows, one (64 ns): twice 320, then the last byte is 64 later.
   CHECK(analyse(strided, machine).total == 2 * 320 + 64 + 14 + 4 + 64 + 64);
@@ -81,7 +81,7 @@ TEST_CASE("cores share the DRAM: the cycle model finds it, the analytical model 
 
 TEST_CASE("doubling what binds helps, doubling what does not changes nothing") {
   Machine machine = small_machine();
-  machine.links[0].bandwidth = 1'000'000'000;   // 1 B/cycle: loads bind
+  machine.links[0].bandwidth = 1'000'000'000;  // 1 B/cycle: loads bind
   const Program p = gemm_program(machine, {.m = 64, .n = 64, .k = 64, .tile_m = 8, .tile_n = 8, .tile_k = 8});
   const TimingResult r = analyse(p, machine);
   CHECK(r.groups.at(0).binding == "dma.load");
@@ -89,7 +89,7 @@ TEST_CASE("doubling what binds helps, doubling what does not changes nothing") {
   CHECK(analyse_with_doubled(p, machine, "dma") < r.total * 6 / 10);
   CHECK(analyse_with_doubled(p, machine, "ls") == r.total);
   CHECK(analyse_with_doubled(p, machine, "latency") == r.total);
-  CHECK(analyse_with_doubled(p, machine, "mxu") >= r.total - 40);   // only the last tile's tail is exposed
+  CHECK(analyse_with_doubled(p, machine, "mxu") >= r.total - 40);  // only the last tile's tail is exposed
   machine.links[0].bandwidth = 64'000'000'000;
   machine.memories[0].read_bandwidth = 64'000'000'000;
   const std::int64_t compute_bound = analyse(p, machine).total;
@@ -125,7 +125,7 @@ TEST_CASE("the timeline is capped and says so") {
   const TimingResult whole = simulate(p, machine, options);
   CHECK_FALSE(whole.timeline_truncated);
   CHECK(static_cast<std::int64_t>(whole.timeline.size()) == whole.activity.total().commands);
-  for (std::size_t i = 1; i < whole.timeline.size(); ++i) {   // in one engine's track events do not overlap
+  for (std::size_t i = 1; i < whole.timeline.size(); ++i) {  // in one engine's track events do not overlap
     const TimelineEvent &x = whole.timeline[i - 1], &y = whole.timeline[i];
     if (x.core == y.core && x.engine == y.engine) CHECK(x.end <= y.start);
   }
@@ -135,15 +135,16 @@ TEST_CASE("detailed DRAM is never faster than its bandwidth, and scattered rows 
   Machine machine = small_machine();
   machine.memories[0].model = Fidelity::detailed;
   machine.memories[0].dram.channels = 2;
-  machine.matrix_units[0].rows = machine.matrix_units[0].cols = 32;   // so that the loads matter
+  machine.matrix_units[0].rows = machine.matrix_units[0].cols = 32;  // so that the loads matter
   const Program stream = gemm_program(machine, {.m = 32, .n = 32, .k = 32, .tile_m = 32, .tile_n = 32, .tile_k = 32});
-  const Program scattered = gemm_program(machine, {.m = 32, .n = 32, .k = 512, .tile_m = 32, .tile_n = 32, .tile_k = 4});
+  const Program scattered =
+      gemm_program(machine, {.m = 32, .n = 32, .k = 512, .tile_m = 32, .tile_n = 32, .tile_k = 4});
   const TimingResult s = simulate(stream, machine), d = simulate(scattered, machine);
   CHECK(s.total >= s.lower_bound);
   CHECK(d.total >= d.lower_bound);
   Machine plain = machine;
   plain.memories[0].model = Fidelity::bandwidth;
-  CHECK(d.total > simulate(scattered, plain).total * 2);   // 4-byte rows pay 64-byte bursts
+  CHECK(d.total > simulate(scattered, plain).total * 2);  // 4-byte rows pay 64-byte bursts
 }
 
 TEST_CASE("a host command pays launch, link and flops, on core (0, 0) only") {
@@ -167,7 +168,7 @@ TEST_CASE("a host command pays launch, link and flops, on core (0, 0) only") {
   p.buffers = {b, b};
   p.body = {{HostCommand{EngineId(0), "NonMaxSuppression", "{}", {BufferId(0)}, {BufferId(1)}, 0}}};
   for (const TimingResult& r : {analyse(p, machine), simulate(p, machine)}) {
-    CHECK(r.total == 1000 + 100 + 200);   // launch, 800 B at 8 B/ns, 200 elements at 1 flop/ns
+    CHECK(r.total == 1000 + 100 + 200);  // launch, 800 B at 8 B/ns, 200 elements at 1 flop/ns
     CHECK(r.activity.groups.at(0).host_bytes == 800);
     CHECK(r.activity.groups.at(0).commands == 1);
     CHECK(r.groups.at(0).loss.launch == 1300);

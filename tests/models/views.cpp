@@ -114,8 +114,9 @@ TEST_CASE("a diagonal view beyond the enumeration limit is refused by name") {
   }
   const std::int64_t extents[] = {1 << 12, 1 << 12};
   const ConcreteView v{&o, nullptr, extents, {0, 0}};
-  CHECK_THROWS_WITH_AS(points_in_bounds(v),
-                       "program: a view whose dimensions share an iteration dimension has more than 4194304 points; such "
-                       "views are counted by enumeration only up to there",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      points_in_bounds(v),
+      "program: a view whose dimensions share an iteration dimension has more than 4194304 points; such "
+      "views are counted by enumeration only up to there",
+      InputError);
 }

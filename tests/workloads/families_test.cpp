@@ -16,8 +16,8 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;
 
-Params params(const Family& f, const Settings& settings) {
-  Params p = f.defaults();
+FamilyParams params(const Family& f, const Settings& settings) {
+  FamilyParams p = f.defaults();
   for (const auto& [name, text] : settings) {
     const auto problem = f.set(p, name, text);
     if (problem) FAIL(problem->message);
@@ -257,7 +257,7 @@ TEST_CASE("every family computes finite outputs of the right size at a reduced s
 
 TEST_CASE("the parameter table says what is wrong") {
   const Family& bert = *families().find("bert");
-  Params p = bert.defaults();
+  FamilyParams p = bert.defaults();
   const auto unknown = bert.set(p, "hiden", "64");
   REQUIRE(unknown.has_value());
   CHECK(unknown->suggestion == "hidden");

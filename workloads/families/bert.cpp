@@ -5,7 +5,7 @@ namespace {
 
 /// Devlin et al. 2018: post-norm encoder. One sentence per sequence, so the row of token type 0 is part of the
 /// positions' table.
-Graph make_bert(const Params& p, const FamilyOptions& options) {
+Graph make_bert(const FamilyParams& p, const FamilyOptions& options) {
   Net net("bert", options);
   const std::int64_t b = p["batch"], s = p["seq"], h = p["hidden"];
   const TensorId ids = net.input("input_ids", {b, s}, DType::i32);
@@ -52,7 +52,7 @@ void register_bert(FamilyRegistry& registry) {
                            {"ffn", 3072, 1, 262144, "channels inside the feed-forward part", {}},
                            {"vocab", 30522, 2, 1 << 20, "rows of the embedding table", {}},
                            {"mask", 0, 0, 1, "an input `attention_mask` of 1 (token) and 0 (padding)", {"no", "yes"}}},
-                .check = [](const Params& p) { return must_divide(p, "hidden", "heads"); },
+                .check = [](const FamilyParams& p) { return must_divide(p, "hidden", "heads"); },
                 .make = make_bert});
 }
 

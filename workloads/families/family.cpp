@@ -25,19 +25,19 @@ std::string range_text(const ParamSpec& p) {
 
 }  // namespace
 
-std::int64_t Params::operator[](const std::string& name) const {
+std::int64_t FamilyParams::operator[](const std::string& name) const {
   const auto it = values_.find(name);
   ASSAY_CHECK(it != values_.end(), "no parameter '" + name + "'");
   return it->second;
 }
 
-Params Family::defaults() const {
-  Params out;
+FamilyParams Family::defaults() const {
+  FamilyParams out;
   for (const ParamSpec& p : params) out.set(p.name, p.fallback);
   return out;
 }
 
-std::optional<Diagnostic> Family::set(Params& values, const std::string& param, const std::string& text) const {
+std::optional<Diagnostic> Family::set(FamilyParams& values, const std::string& param, const std::string& text) const {
   const auto spec = std::find_if(params.begin(), params.end(), [&](const ParamSpec& p) { return p.name == param; });
   if (spec == params.end()) {
     std::vector<std::string> names;
@@ -62,7 +62,7 @@ std::optional<Diagnostic> Family::set(Params& values, const std::string& param, 
   return std::nullopt;
 }
 
-Graph Family::build(const Params& values, const FamilyOptions& options) const {
+Graph Family::build(const FamilyParams& values, const FamilyOptions& options) const {
   ASSAY_CHECK(options.weights != WeightMode::as_in_file, "a family has no file");
   if (check)
     if (const auto broken = check(values)) throw InputError("family '" + name + "'", *broken);

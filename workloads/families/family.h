@@ -26,7 +26,7 @@ struct ParamSpec {
 };
 
 /// Values of a family's parameters; every parameter of the table has one.
-class Params {
+class FamilyParams {
  public:
   std::int64_t operator[](const std::string& name) const;  ///< InternalError if the table has no such parameter
   void set(const std::string& name, std::int64_t value) { values_[name] = value; }
@@ -48,14 +48,14 @@ struct Family {
   std::string summary;
   std::vector<ParamSpec> params;
   /// Rules between parameters; a message where one is broken (`hidden (100) must be a multiple of heads (12)`).
-  std::function<std::optional<std::string>(const Params&)> check;
-  std::function<Graph(const Params&, const FamilyOptions&)> make;
+  std::function<std::optional<std::string>(const FamilyParams&)> check;
+  std::function<Graph(const FamilyParams&, const FamilyOptions&)> make;
 
-  Params defaults() const;
+  FamilyParams defaults() const;
   /// Sets one parameter from text. Nothing if all is well, else what is wrong (unknown name, no number, out of range).
-  std::optional<Diagnostic> set(Params& params, const std::string& param, const std::string& text) const;
+  std::optional<Diagnostic> set(FamilyParams& params, const std::string& param, const std::string& text) const;
   /// check, then make. InputError on a broken rule or weights larger than allowed.
-  Graph build(const Params& params, const FamilyOptions& options) const;
+  Graph build(const FamilyParams& params, const FamilyOptions& options) const;
 };
 
 class FamilyRegistry {

@@ -4,7 +4,7 @@ namespace assay {
 namespace {
 
 /// Radford et al. 2019: pre-norm decoder, output weights tied to the embedding.
-Graph make_gpt2(const Params& p, const FamilyOptions& options) {
+Graph make_gpt2(const FamilyParams& p, const FamilyOptions& options) {
   Net net("gpt2", options);
   const std::int64_t b = p["batch"], s = p["seq"], h = p["hidden"], vocab = p["vocab"];
   const TensorId ids = net.input("input_ids", {b, s}, DType::i32);
@@ -44,7 +44,7 @@ void register_gpt2(FamilyRegistry& registry) {
                            {"ffn", 3072, 1, 262144, "channels inside the feed-forward part", {}},
                            {"vocab", 50257, 2, 1 << 20, "rows of the embedding table", {}},
                            {"logits", 0, 0, 1, "for every token or the last one", {"all", "last"}}},
-                .check = [](const Params& p) { return must_divide(p, "hidden", "heads"); },
+                .check = [](const FamilyParams& p) { return must_divide(p, "hidden", "heads"); },
                 .make = make_gpt2});
 }
 

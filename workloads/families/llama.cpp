@@ -99,7 +99,7 @@ TensorId attend_decode(Net& net, const std::string& at, TensorId q, TensorId k, 
   return net.op(at + "mixed", "Add", {old_part, new_part});
 }
 
-Graph make_llama(const Params& p, const FamilyOptions& options) {
+Graph make_llama(const FamilyParams& p, const FamilyOptions& options) {
   const bool decode = p["phase"] == 1;
   Net net(decode ? "llama_decode" : "llama_prefill", options);
   const Sizes z{.batch = p["batch"],
@@ -141,7 +141,7 @@ Graph make_llama(const Params& p, const FamilyOptions& options) {
   return net.finish();
 }
 
-std::optional<std::string> check_llama(const Params& p) {
+std::optional<std::string> check_llama(const FamilyParams& p) {
   if (const auto broken = must_divide(p, "hidden", "heads")) return broken;
   if (const auto broken = must_divide(p, "heads", "kv_heads")) return broken;
   const std::int64_t d = p["hidden"] / p["heads"];

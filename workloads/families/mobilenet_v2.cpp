@@ -32,7 +32,7 @@ TensorId inverted_residual(Net& net, const std::string& at, TensorId x, std::int
   return stride == 1 && in == out ? net.op(at + "add", "Add", {x, y}) : y;
 }
 
-Graph make_mobilenet_v2(const Params& p, const FamilyOptions& options) {
+Graph make_mobilenet_v2(const FamilyParams& p, const FamilyOptions& options) {
   Net net("mobilenet_v2", options);
   const bool bn = p["norm"] == 1;
   const std::int64_t width = p["width"];

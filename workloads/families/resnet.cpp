@@ -32,7 +32,7 @@ TensorId block(Net& net, const std::string& at, TensorId x, std::int64_t channel
   return activate(net, at + "out", net.op(at + "add", "Add", {y, x}), Activation::relu);
 }
 
-Graph make_resnet(const Params& p, const FamilyOptions& options) {
+Graph make_resnet(const FamilyParams& p, const FamilyOptions& options) {
   Net net("resnet", options);
   const Depth& depth = kDepths[static_cast<std::size_t>(p["depth"])];
   const bool bn = p["norm"] == 1;

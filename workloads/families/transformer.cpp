@@ -88,7 +88,7 @@ TensorId last_token(Net& net, const std::string& name, TensorId x) {
                 {x, net.ints(name + ".from", {s - 1}), net.ints(name + ".to", {s}), net.ints(name + ".axis", {1})});
 }
 
-std::optional<std::string> must_divide(const Params& p, const std::string& whole, const std::string& part) {
+std::optional<std::string> must_divide(const FamilyParams& p, const std::string& whole, const std::string& part) {
   if (p[whole] % p[part] == 0) return std::nullopt;
   return fmt::format("{} ({}) must be a multiple of {} ({})", whole, p[whole], part, p[part]);
 }

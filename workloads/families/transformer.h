@@ -28,6 +28,6 @@ TensorId causal_mask(Net& net, const std::string& name, std::int64_t tokens);
 TensorId last_token(Net& net, const std::string& name, TensorId x);
 
 /// `hidden (100) must be a multiple of heads (12)`, or nothing.
-std::optional<std::string> must_divide(const Params& p, const std::string& whole, const std::string& part);
+std::optional<std::string> must_divide(const FamilyParams& p, const std::string& whole, const std::string& part);
 
 }  // namespace assay

@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<std::array<std::int64_t, 5>, 4> kConvolutions = {
     {{1, 1, 2, 2, 2}, {2, 2, 2, 2, 2}, {2, 2, 3, 3, 3}, {2, 2, 4, 4, 4}}};
 
-Graph make_vgg(const Params& p, const FamilyOptions& options) {
+Graph make_vgg(const FamilyParams& p, const FamilyOptions& options) {
   Net net("vgg", options);
   const auto& convolutions = kConvolutions[static_cast<std::size_t>(p["depth"])];
   TensorId x = net.input("image", {p["batch"], 3, p["image"], p["image"]});

@@ -4,7 +4,7 @@ namespace assay {
 namespace {
 
 /// Dosovitskiy et al. 2020, pre-norm, classification by the class token.
-Graph make_vit(const Params& p, const FamilyOptions& options) {
+Graph make_vit(const FamilyParams& p, const FamilyOptions& options) {
   Net net("vit", options);
   const std::int64_t b = p["batch"], h = p["hidden"], c = p["channels"], patch = p["patch"], image = p["image"];
   const std::int64_t patches = (image / patch) * (image / patch);
@@ -51,7 +51,7 @@ void register_vit(FamilyRegistry& registry) {
                            {"heads", 12, 1, 1024, "attention heads; divides hidden", {}},
                            {"ffn", 3072, 1, 262144, "channels inside the feed-forward part", {}},
                            {"classes", 1000, 1, 1 << 20, "scores", {}}},
-                .check = [](const Params& p) -> std::optional<std::string> {
+                .check = [](const FamilyParams& p) -> std::optional<std::string> {
                   if (const auto broken = must_divide(p, "hidden", "heads")) return broken;
                   return must_divide(p, "image", "patch");
                 },

@@ -108,7 +108,7 @@ function setUpTheme(makeVisible) {
     root.dataset.theme = "light";
     setTheme(false);
     makeVisible();
-    resizeAll(680);
+    resizeAll(1000);   // A4 landscape
   });
   window.addEventListener("afterprint", () => {
     if (before) root.dataset.theme = before;
