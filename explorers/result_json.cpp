@@ -14,25 +14,19 @@ using nlohmann::json;
 // One list of fields per struct serves both directions: `f(key, member)` is called by a Writer and by a Reader.
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, NamedValue>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, NamedValue> {
   f("name", r.name), f("value", r.value);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, Waterfall>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, Waterfall> {
   f("ideal_compute", r.ideal_compute), f("padding", r.padding), f("fill_drain", r.fill_drain);
   f("vector", r.vector), f("exposed_memory", r.exposed_memory), f("contention", r.contention);
   f("sync", r.sync), f("launch", r.launch);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, LayerResult>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, LayerResult> {
   f("name", r.name), f("kind", r.kind), f("nodes", r.nodes), f("engine", r.engine), f("seconds", r.seconds);
   f("analytical_seconds", r.analytical_seconds), f("macs", r.macs), f("utilisation", r.utilisation);
   f("arithmetic_intensity", r.arithmetic_intensity), f("dram_read_bytes", r.dram_read_bytes);
@@ -43,39 +37,29 @@ void fields(F& f, T& r)
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, MemoryUse::Block>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, MemoryUse::Block> {
   f("name", r.name), f("kind", r.kind), f("first", r.first), f("last", r.last), f("address", r.address);
   f("bytes", r.bytes);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, MemoryUse>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, MemoryUse> {
   f("memory", r.memory), f("capacity", r.capacity), f("peak", r.peak), f("blocks", r.blocks);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, TimelineSpan>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, TimelineSpan> {
   f("lane", r.lane), f("name", r.name), f("start", r.start), f("end", r.end);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, CheckResult>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, CheckResult> {
   f("level", r.level), f("passed", r.passed), f("static_ok", r.static_ok), f("static_note", r.static_note);
   f("max_rel_error", r.max_rel_error), f("sqnr_db", r.sqnr_db), f("detail", r.detail);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, WorkloadResult>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, WorkloadResult> {
   f("workload", r.workload), f("phase", r.phase), f("weight", r.weight), f("repeat", r.repeat);
   f("precision", r.precision), f("seconds", r.seconds), f("analytical_seconds", r.analytical_seconds);
   f("cycle_seconds", r.cycle_seconds), f("lower_bound_seconds", r.lower_bound_seconds);
@@ -89,17 +73,13 @@ void fields(F& f, T& r)
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, PartResult>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, PartResult> {
   f("part", r.part), f("instances", r.instances), f("area_mm2", r.area_mm2), f("leakage_w", r.leakage_w);
   f("source", r.source);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, PointResult>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, PointResult> {
   f("index", r.index), f("key", r.key), f("design", r.design), f("machine", r.machine), f("family", r.family);
   f("parameters", r.parameters), f("status", r.status), f("reason", r.reason), f("area_mm2", r.area_mm2);
   f("peak_tops", r.peak_tops), f("tdp_w", r.tdp_w), f("parts", r.parts), f("workloads", r.workloads);
@@ -109,17 +89,13 @@ void fields(F& f, T& r)
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, RankRow>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, RankRow> {
   f("point", r.point), f("score", r.score), f("p_better_than_next", r.p_better_than_next);
   f("tied_with_next", r.tied_with_next);
 }
 
 template <class F, class T>
-void fields(F& f, T& r)
-  requires std::is_same_v<std::remove_const_t<T>, SweepResult>
-{
+void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, SweepResult> {
   f("name", r.name), f("objective", r.objective), f("axes", r.axes), f("points", r.points);
   f("ranking", r.ranking), f("frontier", r.frontier), f("manifest", r.manifest);
   f("assumptions", r.assumptions), f("not_modelled", r.not_modelled);
@@ -261,9 +237,8 @@ json parse(std::string_view text, const char* kind) {
   const auto version = in.find("schema_version");
   if (version == in.end()) refuse("schema_version", "missing: this is not a result of Assay");
   if (*version != kResultSchemaVersion) {
-    refuse("schema_version",
-           "expected " + std::to_string(kResultSchemaVersion) + ", found " + version->dump() +
-               ": written by another version of Assay");
+    refuse("schema_version", "expected " + std::to_string(kResultSchemaVersion) + ", found " + version->dump() +
+                                 ": written by another version of Assay");
   }
   const auto found = in.find("kind");
   if (found == in.end() || *found != kind) {

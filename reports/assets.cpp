@@ -3,10 +3,10 @@
 // The assembler copies the files; as array literals they would take the compiler many seconds. ASSAY_SCRIPT_FILE
 // and ASSAY_STYLE_FILE come from the build.
 
-#define ASSAY_EMBED(symbol, file)                        \
-  asm(".section .rodata\n"                               \
-      ".global " #symbol "_begin\n.global " #symbol "_end\n" \
-      #symbol "_begin:\n.incbin \"" file "\"\n" #symbol "_end:\n.byte 0\n.previous\n")
+#define ASSAY_EMBED(symbol, file)                                                                              \
+  asm(".section .rodata\n"                                                                                     \
+      ".global " #symbol "_begin\n.global " #symbol "_end\n" #symbol "_begin:\n.incbin \"" file "\"\n" #symbol \
+      "_end:\n.byte 0\n.previous\n")
 
 ASSAY_EMBED(assay_report_script, ASSAY_SCRIPT_FILE);
 ASSAY_EMBED(assay_report_style, ASSAY_STYLE_FILE);

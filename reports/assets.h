@@ -6,7 +6,7 @@
 
 namespace assay {
 
-std::string_view report_script();   ///< ECharts and the report's own script, with their licences in front
+std::string_view report_script();  ///< ECharts and the report's own script, with their licences in front
 std::string_view report_style();
 
 }  // namespace assay

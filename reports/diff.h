@@ -20,10 +20,10 @@ Document diff(const PointResult& before, const PointResult& after);
 /// Layers that do the same work before and after. Fusion may have changed, so groups that share a source node (or
 /// have the same name) belong together: `{a+b, c}` against `{a, b+c}` is one row.
 struct LayerDelta {
-  std::vector<std::string> before, after;      ///< names of the groups; empty: only on the other side
+  std::vector<std::string> before, after;  ///< names of the groups; empty: only on the other side
   double before_s = 0, after_s = 0;
   double before_pj = 0, after_pj = 0;
-  std::string before_binding, after_binding;   ///< of the longest group
+  std::string before_binding, after_binding;  ///< of the longest group
   /// `conv1`, `conv1 + bn1 → conv1_bn1`.
   std::string name() const;
 };

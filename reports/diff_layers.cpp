@@ -20,7 +20,7 @@ class Sets {
   }
   void unite(std::size_t a, std::size_t b) {
     a = find(a), b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);   // the root is the earliest layer
+    parent_[std::max(a, b)] = std::min(a, b);  // the root is the earliest layer
   }
 
  private:
@@ -41,7 +41,9 @@ std::string LayerDelta::name() const {
 
 std::vector<LayerDelta> match_layers(const std::vector<LayerResult>& before, const std::vector<LayerResult>& after) {
   const std::size_t n = before.size() + after.size();
-  const auto layer = [&](std::size_t i) -> const LayerResult& { return i < before.size() ? before[i] : after[i - before.size()]; };
+  const auto layer = [&](std::size_t i) -> const LayerResult& {
+    return i < before.size() ? before[i] : after[i - before.size()];
+  };
   Sets sets(n);
   std::map<std::string, std::size_t> by_node, by_name;
   for (std::size_t i = 0; i < n; ++i) {

@@ -15,8 +15,20 @@ namespace assay {
 /// What a number is. Numbers are kept in base units (s, J, W, B, B/s, op/s, op/B, mm², J·s; `ratio` 0.5 = 50 %);
 /// the renderer chooses the SI prefix. `capacity` is bytes in powers of two (KiB), `bytes` in powers of ten.
 enum class Unit {
-  text, number, count, seconds, joules, watts, bytes, capacity, bytes_per_second, ops_per_second, ops_per_byte, mm2,
-  ratio, joule_seconds,
+  text,
+  number,
+  count,
+  seconds,
+  joules,
+  watts,
+  bytes,
+  capacity,
+  bytes_per_second,
+  ops_per_second,
+  ops_per_byte,
+  mm2,
+  ratio,
+  joule_seconds,
 };
 
 enum class Tone { plain, good, warn, bad, faint };
@@ -33,7 +45,7 @@ class Cell {
   const std::string* text() const { return kind_ == Kind::text ? &text_ : nullptr; }
 
   Tone tone = Tone::plain;
-  std::string target;                         ///< id of a section or panel to jump to, or empty
+  std::string target;  ///< id of a section or panel to jump to, or empty
 
  private:
   enum class Kind { unknown, text, number };
@@ -45,26 +57,26 @@ class Cell {
 struct Column {
   std::string title;
   Unit unit = Unit::text;
-  std::string help = {};         ///< one sentence, or empty
-  bool bar = false;              ///< a ratio that reads better with a bar behind it
-  bool code = false;             ///< a text in a notation: fixed pitch, on one line
-  bool keep = false;             ///< a text that gives way last where room is scarce
+  std::string help = {};  ///< one sentence, or empty
+  bool bar = false;       ///< a ratio that reads better with a bar behind it
+  bool code = false;      ///< a text in a notation: fixed pitch, on one line
+  bool keep = false;      ///< a text that gives way last where room is scarce
 };
 
 struct Table {
   std::string caption;
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;        ///< each as long as `columns`
+  std::vector<std::vector<Cell>> rows;  ///< each as long as `columns`
   bool sortable = false;
   bool searchable = false;
-  std::vector<std::string> keywords = {};     ///< per row: found by the search box, not shown; may be empty
+  std::vector<std::string> keywords = {};  ///< per row: found by the search box, not shown; may be empty
   std::string search_hint = {};
 };
 
 struct Paragraph {
   std::string text;
   Tone tone = Tone::plain;
-  bool lead = false;             ///< set larger: the sentence a hurried reader should see
+  bool lead = false;  ///< set larger: the sentence a hurried reader should see
 };
 
 struct Heading {
@@ -81,14 +93,23 @@ struct Facts {
 };
 
 enum class ChartKind {
-  scatter, line, bar, stacked_bar, parallel, heatmap, timeline, waterfall, memory_map, roofline,
+  scatter,
+  line,
+  bar,
+  stacked_bar,
+  parallel,
+  heatmap,
+  timeline,
+  waterfall,
+  memory_map,
+  roofline,
 };
 
 struct Axis {
   std::string title;
   Unit unit = Unit::number;
   bool log = false;
-  std::vector<std::string> categories = {};   ///< if any, positions are indices into it
+  std::vector<std::string> categories = {};  ///< if any, positions are indices into it
 };
 
 /// One thing drawn. Which members count depends on the kind:
@@ -107,26 +128,26 @@ struct Mark {
 struct Series {
   std::string name;
   std::vector<Mark> marks = {};
-  bool line = false;             ///< in a scatter or roofline: joined by a line, no symbols
+  bool line = false;  ///< in a scatter or roofline: joined by a line, no symbols
 };
 
 struct ParallelRow {
   std::string name, group;
-  std::vector<double> values;    ///< one per dimension; index where the dimension has categories; NaN: none
+  std::vector<double> values;  ///< one per dimension; index where the dimension has categories; NaN: none
 };
 
 struct Chart {
   ChartKind kind = ChartKind::scatter;
   std::string title;
-  std::string alt;               ///< what the chart shows, in a sentence with numbers: read aloud, or printed instead
+  std::string alt;  ///< what the chart shows, in a sentence with numbers: read aloud, or printed instead
   Axis x = {}, y = {};
   std::vector<Series> series = {};
-  std::vector<Axis> dimensions = {};          ///< parallel
-  std::vector<ParallelRow> rows = {};         ///< parallel
-  std::string size_title = {};   ///< what `size` means (heatmap, scatter)
+  std::vector<Axis> dimensions = {};   ///< parallel
+  std::vector<ParallelRow> rows = {};  ///< parallel
+  std::string size_title = {};         ///< what `size` means (heatmap, scatter)
   Unit size_unit = Unit::number;
-  double limit = 0;              ///< memory_map: the capacity
-  bool wide = false;             ///< across the page; others stand two in a row
+  double limit = 0;   ///< memory_map: the capacity
+  bool wide = false;  ///< across the page; others stand two in a row
 };
 
 /// A drawing as sanitised SVG text (reports/svg.h), with the text it was drawn from. Without svg, `note` says why.
@@ -148,7 +169,7 @@ struct Details {
 /// One of several panels at a time, chosen by name.
 struct Choice {
   struct Panel {
-    std::string id;              ///< unique in the document: the target of links
+    std::string id;  ///< unique in the document: the target of links
     std::string title;
     std::vector<Block> blocks;
   };
@@ -159,12 +180,12 @@ struct Choice {
 struct Block {
   std::variant<Paragraph, Heading, List, Facts, Table, Chart, Svg, Details, Choice> value;
   template <class T>
-    requires std::is_constructible_v<decltype(value), T&&>
-  Block(T&& v) : value(std::forward<T>(v)) {}   // NOLINT: a block is any of these
+  requires std::is_constructible_v<decltype(value), T&&> Block(T&& v)
+      : value(std::forward<T>(v)) {}  // NOLINT: a block is any of these
 };
 
 struct Section {
-  std::string id;                ///< unique, [a-z0-9-]
+  std::string id;  ///< unique, [a-z0-9-]
   std::string title;
   std::vector<Block> blocks;
 };

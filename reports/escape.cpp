@@ -28,7 +28,7 @@ std::size_t sequence_length(std::string_view s) {
 bool is_control(std::string_view sequence) {
   const auto c = static_cast<unsigned char>(sequence[0]);
   if (sequence.size() == 1) return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
-  return c == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0;   // C1 controls
+  return c == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0;  // C1 controls
 }
 
 /// Calls `visit` with each well-formed, printable sequence, or with U+FFFD in place of anything else.
@@ -56,12 +56,23 @@ std::string escape_html(std::string_view text) {
   out.reserve(text.size());
   for_each_character(text, [&](std::string_view c) {
     switch (c[0]) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   });
   return out;
@@ -73,14 +84,32 @@ std::string escape_markdown(std::string_view text) {
   for_each_character(text, [&](std::string_view c) {
     switch (c[0]) {
       case '\n':
-      case '\t': out += ' '; break;
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '\\': case '`': case '*': case '_': case '[': case ']': case '|': case '#': case '~': case '$':
+      case '\t':
+        out += ' ';
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '\\':
+      case '`':
+      case '*':
+      case '_':
+      case '[':
+      case ']':
+      case '|':
+      case '#':
+      case '~':
+      case '$':
         out += '\\';
         [[fallthrough]];
-      default: out += c;
+      default:
+        out += c;
     }
   });
   return out;
@@ -91,13 +120,24 @@ std::string escape_json(std::string_view text) {
   out.reserve(text.size() + 2);
   for_each_character(text, [&](std::string_view c) {
     switch (c[0]) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       // So that neither `</script>` nor `<!--` can stand in a script element.
-      case '<': out += "\\u003c"; break;
-      default: out += c;
+      case '<':
+        out += "\\u003c";
+        break;
+      default:
+        out += c;
     }
   });
   out += '"';

@@ -14,26 +14,38 @@ namespace {
 
 struct UnitStyle {
   const char* symbol;
-  int smallest, largest;         ///< range of prefixes, as powers of the base
+  int smallest, largest;  ///< range of prefixes, as powers of the base
   double base = 1000;
 };
 
 UnitStyle style(Unit unit) {
   switch (unit) {
-    case Unit::seconds: return {"s", -4, 0};
-    case Unit::joules: return {"J", -4, 2};
-    case Unit::watts: return {"W", -3, 2};
-    case Unit::bytes: return {"B", 0, 5};
-    case Unit::capacity: return {"B", 0, 5, 1024};
-    case Unit::bytes_per_second: return {"B/s", 0, 5};
-    case Unit::ops_per_second: return {"OP/s", 0, 5};
-    case Unit::ops_per_byte: return {"OP/B", 0, 0};
-    case Unit::mm2: return {"mm²", 0, 0};
-    case Unit::joule_seconds: return {"J·s", -5, 2};
-    case Unit::count: return {"", 0, 4};
+    case Unit::seconds:
+      return {"s", -4, 0};
+    case Unit::joules:
+      return {"J", -4, 2};
+    case Unit::watts:
+      return {"W", -3, 2};
+    case Unit::bytes:
+      return {"B", 0, 5};
+    case Unit::capacity:
+      return {"B", 0, 5, 1024};
+    case Unit::bytes_per_second:
+      return {"B/s", 0, 5};
+    case Unit::ops_per_second:
+      return {"OP/s", 0, 5};
+    case Unit::ops_per_byte:
+      return {"OP/B", 0, 0};
+    case Unit::mm2:
+      return {"mm²", 0, 0};
+    case Unit::joule_seconds:
+      return {"J·s", -5, 2};
+    case Unit::count:
+      return {"", 0, 4};
     case Unit::text:
     case Unit::number:
-    case Unit::ratio: return {"", 0, 0};
+    case Unit::ratio:
+      return {"", 0, 0};
   }
   ASSAY_CHECK(false, "unit without a style");
 }
@@ -84,7 +96,11 @@ std::string format_quantity(double value, Unit unit) {
   } else if (size != 0 && (size < 1e-3 || size >= 1e6)) {
     digits = fmt::format("{:.4g}", scaled);
   } else {
-    digits = trim_zeros(fmt::format("{:.{}f}", scaled, size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3));
+    digits = trim_zeros(fmt::format("{:.{}f}", scaled,
+                                    size >= 999.95   ? 0
+                                    : size >= 99.995 ? 1
+                                    : size >= 9.9995 ? 2
+                                                     : 3));
   }
   if (p.unit.empty()) return digits;
   return digits + " " + p.unit;
@@ -123,9 +139,10 @@ ColumnFormat column_format(std::span<const double> values, Unit unit) {
   }
   const double top = largest * p.scale;
   const bool whole_units = std::all_of(sizes.begin(), sizes.end(), [&](double v) { return is_whole(v * p.scale); });
-  if (whole_units && (unit == Unit::capacity || unit == Unit::count || unit == Unit::number || unit == Unit::bytes)) return f;
+  if (whole_units && (unit == Unit::capacity || unit == Unit::count || unit == Unit::number || unit == Unit::bytes))
+    return f;
   f.decimals = top >= 99.995 ? 1 : top >= 9.9995 ? 2 : 3;
-  if (!sizes.empty()) {   // all but the smallest tenth get three digits, or else could not be told apart
+  if (!sizes.empty()) {  // all but the smallest tenth get three digits, or else could not be told apart
     const auto nth = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 10);
     std::nth_element(sizes.begin(), nth, sizes.end());
     const double small = *nth * p.scale;
@@ -138,9 +155,8 @@ ColumnFormat column_format(const Table& table, std::size_t c) {
   std::vector<double> values;
   values.reserve(table.rows.size());
   for (const auto& row : table.rows) {
-    ASSAY_CHECK(row.size() == table.columns.size(),
-                fmt::format("table '{}': a row of {} cells under {} columns", table.caption, row.size(),
-                            table.columns.size()));
+    ASSAY_CHECK(row.size() == table.columns.size(), fmt::format("table '{}': a row of {} cells under {} columns",
+                                                                table.caption, row.size(), table.columns.size()));
     if (const double* v = row[c].number()) values.push_back(*v);
   }
   return column_format(values, table.columns[c].unit);

@@ -17,9 +17,9 @@ std::string format_quantity(double value, Unit unit);
 
 /// How one column of numbers is printed: one prefix for all, so that they can be compared at a glance.
 struct ColumnFormat {
-  double scale = 1;              ///< printed = value × scale
+  double scale = 1;  ///< printed = value × scale
   int decimals = 0;
-  std::string unit;              ///< `ms`; stands in the heading
+  std::string unit;  ///< `ms`; stands in the heading
   /// Without the unit. A value that rounds to nothing is `<0.001`.
   std::string operator()(double value) const;
 };

@@ -43,13 +43,15 @@ bool open_pipe(Fd& read_end, Fd& write_end) {
 
 /// Runs in the child, between fork and exec: only calls that are safe there.
 [[noreturn]] void become_dot(const char* program, int in, int out, int err, int report) {
+  setpgid(0, 0);
   const rlimit memory{2ull << 30, 2ull << 30};
   setrlimit(RLIMIT_AS, &memory);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   // Each is duplicated above 2 first, so that one may not overwrite another.
   const int a = fcntl(in, F_DUPFD_CLOEXEC, 3), b = fcntl(out, F_DUPFD_CLOEXEC, 3), c = fcntl(err, F_DUPFD_CLOEXEC, 3);
-  if (dup2(a, 0) == 0 && dup2(b, 1) == 1 && dup2(c, 2) == 2) execlp(program, program, "-Tsvg", static_cast<char*>(nullptr));
+  if (dup2(a, 0) == 0 && dup2(b, 1) == 1 && dup2(c, 2) == 2)
+    execlp(program, program, "-Tsvg", static_cast<char*>(nullptr));
   const int reason = errno;
   [[maybe_unused]] const auto n = write(report, &reason, sizeof reason);
   _exit(127);
@@ -61,7 +63,8 @@ Drained drain(Fd& out, std::string& out_text, Fd& err, std::string& err_text, st
               std::chrono::steady_clock::time_point deadline) {
   char buffer[65536];
   while (out.fd >= 0 || err.fd >= 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) return Drained::late;
     pollfd fds[2] = {{out.fd, POLLIN, 0}, {err.fd, POLLIN, 0}};
     const int ready = poll(fds, 2, static_cast<int>(left.count()));
@@ -83,6 +86,16 @@ Drained drain(Fd& out, std::string& out_text, Fd& err, std::string& err_text, st
     }
   }
   return Drained::closed;
+}
+
+/// Waits for a process that has closed its output, which it may do long before it ends.
+bool ended(pid_t child, int& status, std::chrono::steady_clock::time_point deadline) {
+  for (int wait_ms = 0;; wait_ms = std::min(wait_ms + 1, 20)) {
+    const pid_t done = waitpid(child, &status, WNOHANG);
+    if (done == child || (done < 0 && errno != EINTR)) return true;
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    poll(nullptr, 0, wait_ms);
+  }
 }
 
 std::size_t count_edges(const std::string& dot) {
@@ -107,7 +120,8 @@ GraphvizResult run_graphviz(const std::string& dot, const GraphvizOptions& optio
   if (!input || fwrite(dot.data(), 1, dot.size(), input.get()) != dot.size() || fflush(input.get()) != 0) {
     return {{}, fmt::format("no temporary file: {}", std::strerror(errno))};
   }
-  if (lseek(fileno(input.get()), 0, SEEK_SET) != 0) return {{}, fmt::format("temporary file: {}", std::strerror(errno))};
+  if (lseek(fileno(input.get()), 0, SEEK_SET) != 0)
+    return {{}, fmt::format("temporary file: {}", std::strerror(errno))};
 
   Fd out, out_write, err, err_write, report, report_write;
   if (!open_pipe(out, out_write) || !open_pipe(err, err_write) || !open_pipe(report, report_write)) {
@@ -122,10 +136,13 @@ GraphvizResult run_graphviz(const std::string& dot, const GraphvizOptions& optio
 
   GraphvizResult result;
   std::string svg, messages;
-  const Drained drained = drain(out, svg, err, messages, options.max_output, deadline);
-  if (drained != Drained::closed) kill(child, SIGKILL);
+  Drained drained = drain(out, svg, err, messages, options.max_output, deadline);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  if (drained == Drained::closed && !ended(child, status, deadline)) drained = Drained::late;
+  if (drained != Drained::closed) {
+    kill(-child, SIGKILL);  // with whatever it started
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   int reason = 0;
   if (read(report.fd, &reason, sizeof reason) == sizeof reason) {

@@ -11,15 +11,15 @@
 namespace assay {
 
 struct GraphvizOptions {
-  std::string program = "dot";     ///< looked up in $PATH
+  std::string program = "dot";  ///< looked up in $PATH
   int timeout_ms = 10000;
-  std::size_t max_edges = 2000;    ///< larger graphs take dot minutes and nobody reads them
+  std::size_t max_edges = 2000;  ///< larger graphs take dot minutes and nobody reads them
   std::size_t max_output = 16u << 20;
 };
 
 struct GraphvizResult {
-  std::string svg;                 ///< sanitised (reports/svg.h); empty if it could not be drawn
-  std::string error;               ///< why not: no such program, time limit, dot's own message, …
+  std::string svg;    ///< sanitised (reports/svg.h); empty if it could not be drawn
+  std::string error;  ///< why not: no such program, time limit, dot's own message, …
 };
 
 /// `dot -Tsvg` on the text: no shell, no network, memory limited to 2 GiB, killed at the time limit. Never throws on

@@ -13,39 +13,55 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kMaxStaticRows = 300;      // larger tables are data, shown a page at a time by the script
-constexpr std::size_t kMaxNumbers = 120;         // charts of so many marks also get a table of their numbers
+constexpr std::size_t kMaxStaticRows = 300;  // larger tables are data, shown a page at a time by the script
+constexpr std::size_t kMaxNumbers = 120;     // charts of so many marks also get a table of their numbers
 constexpr std::size_t kMaxPlainData = 200 << 10;
 
 const char* tone_class(Tone tone) {
   switch (tone) {
-    case Tone::plain: return "";
-    case Tone::good: return "good";
-    case Tone::warn: return "warn";
-    case Tone::bad: return "bad";
-    case Tone::faint: return "faint";
+    case Tone::plain:
+      return "";
+    case Tone::good:
+      return "good";
+    case Tone::warn:
+      return "warn";
+    case Tone::bad:
+      return "bad";
+    case Tone::faint:
+      return "faint";
   }
   ASSAY_CHECK(false, "tone without a class");
 }
 
-std::string class_attribute(std::string classes) {
-  return classes.empty() ? "" : " class=\"" + classes + "\"";
-}
+std::string class_attribute(std::string classes) { return classes.empty() ? "" : " class=\"" + classes + "\""; }
 
 /// Room for the rows of a chart whose categories stand on the y axis.
 int chart_height(const Chart& c) {
-  const auto rows = static_cast<int>(std::min<std::size_t>(60, std::max(c.y.categories.size(), c.kind == ChartKind::bar || c.kind == ChartKind::stacked_bar || c.kind == ChartKind::waterfall ? c.x.categories.size() : 0)));
+  const auto rows = static_cast<int>(std::min<std::size_t>(
+      60, std::max(c.y.categories.size(),
+                   c.kind == ChartKind::bar || c.kind == ChartKind::stacked_bar || c.kind == ChartKind::waterfall
+                       ? c.x.categories.size()
+                       : 0)));
   switch (c.kind) {
     case ChartKind::bar:
-    case ChartKind::waterfall: return 66 + 26 * rows;
-    case ChartKind::stacked_bar: return 104 + 44 * rows;
-    case ChartKind::heatmap: return 136 + 24 * rows;
-    case ChartKind::timeline: return 110 + 30 * rows;
-    case ChartKind::parallel: return 430;
-    case ChartKind::scatter: return c.wide ? 460 : 340;
-    case ChartKind::roofline: return 360;
-    case ChartKind::line: return 270;
-    case ChartKind::memory_map: return 320;
+    case ChartKind::waterfall:
+      return 66 + 26 * rows;
+    case ChartKind::stacked_bar:
+      return 104 + 44 * rows;
+    case ChartKind::heatmap:
+      return 136 + 24 * rows;
+    case ChartKind::timeline:
+      return 110 + 30 * rows;
+    case ChartKind::parallel:
+      return 430;
+    case ChartKind::scatter:
+      return c.wide ? 460 : 340;
+    case ChartKind::roofline:
+      return 360;
+    case ChartKind::line:
+      return 270;
+    case ChartKind::memory_map:
+      return 320;
   }
   ASSAY_CHECK(false, "chart kind without a height");
 }
@@ -57,8 +73,10 @@ Table numbers_of(const Chart& c) {
   switch (c.kind) {
     case ChartKind::bar:
     case ChartKind::stacked_bar:
-    case ChartKind::line: break;
-    default: return t;
+    case ChartKind::line:
+      break;
+    default:
+      return t;
   }
   const bool several = c.series.size() > 1;
   t.columns.push_back({c.x.title.empty() ? "What" : c.x.title, by_category ? Unit::text : c.x.unit});
@@ -96,7 +114,7 @@ class HtmlWriter {
 
   std::string out_;
   HtmlPayload payload_;
-  int level_ = 3;        // of the next heading
+  int level_ = 3;  // of the next heading
   int ids_ = 0;
 };
 
@@ -154,7 +172,8 @@ void HtmlWriter::cell(const Table& t, std::size_t c, const Cell& cell, const Col
   const bool header = !numeric && std::none_of(t.columns.begin(), t.columns.begin() + static_cast<std::ptrdiff_t>(c),
                                                [](const Column& other) { return other.unit == Unit::text; });
   const char* tag = header ? "th" : "td";
-  out_ += fmt::format("<{}{}{}{}>{}</{}>", tag, header ? " scope=\"row\"" : "", class_attribute(classes), attributes, text, tag);
+  out_ += fmt::format("<{}{}{}{}>{}</{}>", tag, header ? " scope=\"row\"" : "", class_attribute(classes), attributes,
+                      text, tag);
 }
 
 void HtmlWriter::block(const Table& t) {
@@ -168,23 +187,31 @@ void HtmlWriter::block(const Table& t) {
   }
   if (t.rows.size() > kMaxStaticRows) {
     const std::string id = payload_.add(t, formats);
-    out_ += fmt::format("<div class=\"big-table\" data-table=\"{}\" data-caption=\"{}\"><noscript><p class=\"warn\">This table of {} rows needs "
-                        "JavaScript; the CSV export holds the same numbers.</p></noscript></div>\n",
-                        id, escape_html(t.caption), t.rows.size());
+    out_ += fmt::format(
+        "<div class=\"big-table\" data-table=\"{}\" data-caption=\"{}\"><noscript><p class=\"warn\">This table of {} "
+        "rows needs "
+        "JavaScript; the CSV export holds the same numbers.</p></noscript></div>\n",
+        id, escape_html(t.caption), t.rows.size());
     return;
   }
-  out_ += fmt::format("<div class=\"table-box\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n<table{}{}>\n<caption>{}</caption>\n<thead><tr>",
-                      escape_html(t.caption),
-                      class_attribute(std::string(t.sortable ? "sortable" : "") + (t.searchable ? (t.sortable ? " searchable" : "searchable") : "")),
-                      t.search_hint.empty() ? "" : " data-hint=\"" + escape_html(t.search_hint) + "\"", escape_html(t.caption));
+  out_ += fmt::format(
+      "<div class=\"table-box\" role=\"region\" tabindex=\"0\" "
+      "aria-label=\"{}\">\n<table{}{}>\n<caption>{}</caption>\n<thead><tr>",
+      escape_html(t.caption),
+      class_attribute(std::string(t.sortable ? "sortable" : "") +
+                      (t.searchable ? (t.sortable ? " searchable" : "searchable") : "")),
+      t.search_hint.empty() ? "" : " data-hint=\"" + escape_html(t.search_hint) + "\"", escape_html(t.caption));
   for (std::size_t c = 0; c < t.columns.size(); ++c) {
     const Column& column = t.columns[c];
     out_ += fmt::format("<th scope=\"col\"{}{}>{}</th>", column.unit == Unit::text ? "" : " class=\"n\"",
-                        column.help.empty() ? "" : " title=\"" + escape_html(column.help) + "\"", escape_html(column_title(column, formats[c])));
+                        column.help.empty() ? "" : " title=\"" + escape_html(column.help) + "\"",
+                        escape_html(column_title(column, formats[c])));
   }
   out_ += "</tr></thead>\n<tbody>\n";
   for (std::size_t r = 0; r < t.rows.size(); ++r) {
-    out_ += t.searchable && r < t.keywords.size() && !t.keywords[r].empty() ? fmt::format("<tr data-k=\"{}\">", escape_html(t.keywords[r])) : "<tr>";
+    out_ += t.searchable && r < t.keywords.size() && !t.keywords[r].empty()
+                ? fmt::format("<tr data-k=\"{}\">", escape_html(t.keywords[r]))
+                : "<tr>";
     for (std::size_t c = 0; c < t.columns.size(); ++c) cell(t, c, t.rows[r][c], formats[c], largest[c]);
     out_ += "</tr>\n";
   }
@@ -193,10 +220,15 @@ void HtmlWriter::block(const Table& t) {
 
 void HtmlWriter::block(const Chart& c) {
   const std::string id = payload_.add(c);
-  out_ += fmt::format("<figure{} id=\"{}-box\">\n<figcaption id=\"{}-title\">{}</figcaption>\n<div class=\"chart\" data-chart=\"{}\" role=\"img\" "
-                      "aria-labelledby=\"{}-title\" aria-describedby=\"{}-alt\" style=\"height:{}px\"></div>\n<p class=\"alt\" id=\"{}-alt\">{}</p>\n",
-                      c.wide ? " class=\"wide\"" : "", id, id, escape_html(c.title), id, id, id, chart_height(c), id, escape_html(c.alt));
-  if (c.kind == ChartKind::parallel) out_ += fmt::format("<p class=\"kept\" id=\"{}-kept\" aria-live=\"polite\"></p>\n", id);
+  out_ += fmt::format(
+      "<figure{} id=\"{}-box\">\n<figcaption id=\"{}-title\">{}</figcaption>\n<div class=\"chart\" data-chart=\"{}\" "
+      "role=\"img\" "
+      "aria-labelledby=\"{}-title\" aria-describedby=\"{}-alt\" style=\"height:{}px\"></div>\n<p class=\"alt\" "
+      "id=\"{}-alt\">{}</p>\n",
+      c.wide ? " class=\"wide\"" : "", id, id, escape_html(c.title), id, id, id, chart_height(c), id,
+      escape_html(c.alt));
+  if (c.kind == ChartKind::parallel)
+    out_ += fmt::format("<p class=\"kept\" id=\"{}-kept\" aria-live=\"polite\"></p>\n", id);
   if (const Table numbers = numbers_of(c); !numbers.rows.empty()) block(Details{"Numbers", {numbers}});
   out_ += "</figure>\n";
 }
@@ -204,12 +236,14 @@ void HtmlWriter::block(const Chart& c) {
 void HtmlWriter::block(const Svg& s) {
   out_ += fmt::format("<figure class=\"wide\">\n<figcaption>{}</figcaption>\n", escape_html(s.title));
   if (!s.svg.empty()) {
-    out_ += fmt::format("<div class=\"drawing\" role=\"img\" aria-label=\"{}\" tabindex=\"0\" data-drawing=\"{}\"></div>\n", escape_html(s.title),
-                        payload_.add_drawing(s.svg));
+    out_ +=
+        fmt::format("<div class=\"drawing\" role=\"img\" aria-label=\"{}\" tabindex=\"0\" data-drawing=\"{}\"></div>\n",
+                    escape_html(s.title), payload_.add_drawing(s.svg));
   }
   if (!s.note.empty()) out_ += "<p class=\"warn\">" + escape_html(s.note) + "</p>\n";
   if (!s.source.empty()) {
-    out_ += fmt::format("<details><summary>DOT text</summary><pre tabindex=\"0\">{}</pre></details>\n", escape_html(s.source));
+    out_ += fmt::format("<details><summary>DOT text</summary><pre tabindex=\"0\">{}</pre></details>\n",
+                        escape_html(s.source));
   }
   out_ += "</figure>\n";
 }
@@ -222,13 +256,17 @@ void HtmlWriter::block(const Details& d) {
 
 void HtmlWriter::block(const Choice& c) {
   const std::string id = fmt::format("choice-{}", ++ids_);
-  out_ += fmt::format("<div class=\"choice\" id=\"{}\">\n<p class=\"choose\"><label for=\"{}-select\">{}</label> <select id=\"{}-select\">\n", id, id,
-                      escape_html(c.label), id);
-  for (const auto& panel : c.panels) out_ += fmt::format("<option value=\"{}\">{}</option>\n", escape_html(panel.id), escape_html(panel.title));
+  out_ += fmt::format(
+      "<div class=\"choice\" id=\"{}\">\n<p class=\"choose\"><label for=\"{}-select\">{}</label> <select "
+      "id=\"{}-select\">\n",
+      id, id, escape_html(c.label), id);
+  for (const auto& panel : c.panels)
+    out_ += fmt::format("<option value=\"{}\">{}</option>\n", escape_html(panel.id), escape_html(panel.title));
   out_ += "</select></p>\n";
   ++level_;
   for (const auto& panel : c.panels) {
-    out_ += fmt::format("<section class=\"panel\" id=\"{}\" tabindex=\"-1\">\n<h{}>{}</h{}>\n", escape_html(panel.id), level_ - 1, escape_html(panel.title), level_ - 1);
+    out_ += fmt::format("<section class=\"panel\" id=\"{}\" tabindex=\"-1\">\n<h{}>{}</h{}>\n", escape_html(panel.id),
+                        level_ - 1, escape_html(panel.title), level_ - 1);
     blocks(panel.blocks);
     out_ += "</section>\n";
   }
@@ -240,12 +278,15 @@ std::string HtmlWriter::render(const Document& d) {
   out_ += fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'; img-src data: blob:\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{}</style>\n"
       "<noscript><style>.chart, .choose, .drawing, .kept {{ display: none }}</style></noscript>\n</head>\n<body>\n"
-      "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header>\n<h1>{}</h1>\n<p>{}</p>\n</header>\n<nav aria-label=\"Sections\">\n<ul>\n",
+      "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header>\n<h1>{}</h1>\n<p>{}</p>\n</header>\n<nav "
+      "aria-label=\"Sections\">\n<ul>\n",
       escape_html(d.title), report_style(), escape_html(d.title), escape_html(d.subtitle));
-  for (const Section& s : d.sections) out_ += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", escape_html(s.id), escape_html(s.title));
+  for (const Section& s : d.sections)
+    out_ += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", escape_html(s.id), escape_html(s.title));
   out_ += "</ul>\n</nav>\n<main id=\"content\">\n";
   for (const Section& s : d.sections) {
     out_ += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", escape_html(s.id), escape_html(s.title));
@@ -256,7 +297,8 @@ std::string HtmlWriter::render(const Document& d) {
   if (const std::string data = payload_.json(); data.size() <= kMaxPlainData) {
     out_ += "<script type=\"application/json\" id=\"assay-data\">" + data + "</script>\n";
   } else {
-    out_ += "<script type=\"text/plain\" id=\"assay-data\" data-encoding=\"deflate\">" + deflate_base64(data) + "</script>\n";
+    out_ += "<script type=\"text/plain\" id=\"assay-data\" data-encoding=\"deflate\">" + deflate_base64(data) +
+            "</script>\n";
   }
   out_ += "<script>\n";
   out_ += report_script();

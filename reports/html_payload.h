@@ -17,9 +17,9 @@ namespace assay {
 
 class HtmlPayload {
  public:
-  std::string add(const Chart& chart);                 ///< returns the id
+  std::string add(const Chart& chart);  ///< returns the id
   std::string add(const Table& table, const std::vector<ColumnFormat>& formats);
-  std::string add_drawing(const std::string& svg);     ///< equal drawings share an id
+  std::string add_drawing(const std::string& svg);  ///< equal drawings share an id
   bool empty() const { return charts_.empty() && tables_.empty() && drawings_.empty(); }
   std::string json() const;
 

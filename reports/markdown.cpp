@@ -31,15 +31,20 @@ class MarkdownWriter {
 
   void block(const Paragraph& p) {
     const std::string text = escape_markdown(p.text);
-    out_ += p.lead ? "**" + text + "**\n\n" : p.tone == Tone::warn || p.tone == Tone::bad ? "> " + text + "\n\n" : text + "\n\n";
+    out_ += p.lead                                        ? "**" + text + "**\n\n"
+            : p.tone == Tone::warn || p.tone == Tone::bad ? "> " + text + "\n\n"
+                                                          : text + "\n\n";
   }
-  void block(const Heading& h) { out_ += fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level_), '#'), escape_markdown(h.text)); }
+  void block(const Heading& h) {
+    out_ += fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level_), '#'), escape_markdown(h.text));
+  }
   void block(const List& l) {
     for (const auto& item : l.items) out_ += "- " + escape_markdown(item) + "\n";
     out_ += "\n";
   }
   void block(const Facts& f) {
-    for (const auto& [name, value] : f.items) out_ += fmt::format("- {}: {}\n", escape_markdown(name), escape_markdown(value));
+    for (const auto& [name, value] : f.items)
+      out_ += fmt::format("- {}: {}\n", escape_markdown(name), escape_markdown(value));
     out_ += "\n";
   }
 
@@ -56,11 +61,13 @@ class MarkdownWriter {
     out_ += "\n" + rule + "\n";
     for (std::size_t r = 0; r < std::min(t.rows.size(), options_.max_rows); ++r) {
       out_ += "|";
-      for (std::size_t c = 0; c < t.columns.size(); ++c) out_ += " " + escape_markdown(cell_text(t.rows[r][c], formats[c])) + " |";
+      for (std::size_t c = 0; c < t.columns.size(); ++c)
+        out_ += " " + escape_markdown(cell_text(t.rows[r][c], formats[c])) + " |";
       out_ += "\n";
     }
     out_ += "\n";
-    if (t.rows.size() > options_.max_rows) out_ += fmt::format("{} more; the CSV export holds all.\n\n", counted(t.rows.size() - options_.max_rows, "row"));
+    if (t.rows.size() > options_.max_rows)
+      out_ += fmt::format("{} more; the CSV export holds all.\n\n", counted(t.rows.size() - options_.max_rows, "row"));
   }
 
   void block(const Chart& c) { out_ += fmt::format("*{}.* {}\n\n", escape_markdown(c.title), escape_markdown(c.alt)); }
@@ -84,7 +91,8 @@ class MarkdownWriter {
   void block(const Choice& c) {
     ++level_;
     for (const auto& panel : c.panels) {
-      out_ += fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level_ - 1), '#'), escape_markdown(panel.title));
+      out_ += fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level_ - 1), '#'),
+                          escape_markdown(panel.title));
       blocks(panel.blocks);
     }
     --level_;

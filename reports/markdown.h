@@ -7,7 +7,7 @@
 namespace assay {
 
 struct MarkdownOptions {
-  std::size_t max_rows = 50;     ///< of one table; the rest is counted
+  std::size_t max_rows = 50;  ///< of one table; the rest is counted
 };
 
 /// The document as GitHub-flavoured Markdown for a review document. Charts become their description and, where they

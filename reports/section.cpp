@@ -22,8 +22,9 @@ Document build_report(const SweepResult& sweep, const ReportOptions& options) {
     document.subtitle = phases.empty() ? point.machine : join_and(phases) + " on " + point.machine;
   } else {
     document.title = "Sweep: " + sweep.name;
-    document.subtitle = fmt::format("{}, {} of them feasible, ranked by {}", counted(sweep.points.size(), "design point"),
-                                    sweep.ranking.size(), sweep.objective.empty() ? "nothing" : sweep.objective);
+    document.subtitle =
+        fmt::format("{}, {} of them feasible, ranked by {}", counted(sweep.points.size(), "design point"),
+                    sweep.ranking.size(), sweep.objective.empty() ? "nothing" : sweep.objective);
   }
   for (const SectionSpec& spec : registry.all()) {
     std::vector<Block> blocks = spec.build(context);

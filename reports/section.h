@@ -14,9 +14,9 @@
 namespace assay {
 
 struct ReportOptions {
-  std::size_t detailed = 10;       ///< so many of the best are shown in full, besides the frontier and ties
-  std::size_t max_search_rows = 200000;   ///< layers in the search table, of all designs together
-  std::size_t max_spans = 3000;    ///< of one timeline
+  std::size_t detailed = 10;             ///< so many of the best are shown in full, besides the frontier and ties
+  std::size_t max_search_rows = 200000;  ///< layers in the search table, of all designs together
+  std::size_t max_spans = 3000;          ///< of one timeline
   bool draw_graphs = true;
   GraphvizOptions graphviz = {};
 };
@@ -28,7 +28,7 @@ struct SectionContext {
 };
 
 struct SectionSpec {
-  std::string id;                  ///< anchor
+  std::string id;  ///< anchor
   std::string title;
   /// No blocks: the section has nothing to say about these results and is left out.
   std::function<std::vector<Block>(const SectionContext&)> build;

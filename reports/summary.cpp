@@ -81,7 +81,8 @@ std::string check_summary(const WorkloadResult& w) {
 
 Cell check_summary(const PointResult& point) {
   if (point.workloads.empty()) return {"not checked", Tone::warn};
-  const bool any_failed = std::any_of(point.workloads.begin(), point.workloads.end(), failed) || point.status == "mismatch";
+  const bool any_failed =
+      std::any_of(point.workloads.begin(), point.workloads.end(), failed) || point.status == "mismatch";
   std::vector<std::string> texts;
   for (const auto& w : point.workloads) add_once(texts, check_summary(w));
   std::sort(texts.begin(), texts.end());
@@ -138,11 +139,14 @@ std::vector<std::size_t> detailed_points(const SweepResult& sweep, std::size_t b
 std::string panel_id(const PointResult& point) { return fmt::format("design-{}", point.index); }
 
 std::vector<std::pair<std::string, double>> waterfall_parts(const Waterfall& w, double seconds) {
-  std::vector<std::pair<std::string, double>> parts{
-      {"useful work at peak", w.ideal_compute}, {"padding", w.padding},
-      {"fill and drain", w.fill_drain},         {"vector work", w.vector},
-      {"waiting for memory", w.exposed_memory}, {"contention", w.contention},
-      {"synchronisation", w.sync},              {"launch", w.launch}};
+  std::vector<std::pair<std::string, double>> parts{{"useful work at peak", w.ideal_compute},
+                                                    {"padding", w.padding},
+                                                    {"fill and drain", w.fill_drain},
+                                                    {"vector work", w.vector},
+                                                    {"waiting for memory", w.exposed_memory},
+                                                    {"contention", w.contention},
+                                                    {"synchronisation", w.sync},
+                                                    {"launch", w.launch}};
   double sum = 0;
   for (const auto& part : parts) sum += part.second;
   // The models promise equality; what is lost in summing doubles is not worth a row.
@@ -168,7 +172,7 @@ double parameter_number(const std::string& value) {
                                                        {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
                                                        {"m", 1e-3},    {"u", 1e-6},    {"n", 1e-9},    {"p", 1e-12}};
   for (std::size_t length : {2u, 1u}) {
-    if (unit.size() <= length) continue;   // a prefix stands before a unit
+    if (unit.size() <= length) continue;  // a prefix stands before a unit
     if (const auto it = kPrefixes.find(unit.substr(0, length)); it != kPrefixes.end()) {
       if (length == 1 && (unit == "mm2" || unit == "mm²")) break;
       return number * it->second;

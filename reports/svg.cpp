@@ -11,12 +11,41 @@
 namespace assay {
 namespace {
 
-constexpr std::array kElements{"svg", "g", "path", "polygon", "polyline", "ellipse", "circle", "rect", "line", "text",
-                               "tspan", "title"};
-constexpr std::array kAttributes{
-    "class", "cx", "cy", "d", "dx", "dy", "fill", "fill-opacity", "font-family", "font-size", "font-style",
-    "font-weight", "height", "opacity", "points", "r", "rx", "ry", "stroke", "stroke-dasharray", "stroke-opacity",
-    "stroke-width", "text-anchor", "text-decoration", "transform", "viewBox", "width", "x", "x1", "x2", "y", "y1", "y2"};
+constexpr std::array kElements{"svg",    "g",    "path", "polygon", "polyline", "ellipse",
+                               "circle", "rect", "line", "text",    "tspan",    "title"};
+constexpr std::array kAttributes{"class",
+                                 "cx",
+                                 "cy",
+                                 "d",
+                                 "dx",
+                                 "dy",
+                                 "fill",
+                                 "fill-opacity",
+                                 "font-family",
+                                 "font-size",
+                                 "font-style",
+                                 "font-weight",
+                                 "height",
+                                 "opacity",
+                                 "points",
+                                 "r",
+                                 "rx",
+                                 "ry",
+                                 "stroke",
+                                 "stroke-dasharray",
+                                 "stroke-opacity",
+                                 "stroke-width",
+                                 "text-anchor",
+                                 "text-decoration",
+                                 "transform",
+                                 "viewBox",
+                                 "width",
+                                 "x",
+                                 "x1",
+                                 "x2",
+                                 "y",
+                                 "y1",
+                                 "y2"};
 
 template <class List>
 bool contains(const List& list, std::string_view name) {
@@ -104,7 +133,7 @@ SvgResult sanitise_svg(std::string_view s) {
     bool written = false;
   };
   std::vector<Open> open;
-  std::size_t muted = 0;   // depth of elements left out with their content (script, style, …)
+  std::size_t muted = 0;  // depth of elements left out with their content (script, style, …)
   const auto refuse = [](std::string why) { return SvgResult{{}, std::move(why)}; };
   bool seen_svg = false;
 
@@ -126,7 +155,8 @@ SvgResult sanitise_svg(std::string_view s) {
       continue;
     }
     if (s.starts_with("<?") || s.starts_with("<!")) {
-      if (s.starts_with("<![") || s.substr(0, s.find('>')).find('[') != s.npos) return refuse("it declares entities or raw data");
+      if (s.starts_with("<![") || s.substr(0, s.find('>')).find('[') != s.npos)
+        return refuse("it declares entities or raw data");
       if (!skip_past(">")) return refuse("a declaration does not end");
       continue;
     }
@@ -140,7 +170,7 @@ SvgResult sanitise_svg(std::string_view s) {
       if (open.back().written) out += "</" + std::string(name) + ">";
       if (muted) --muted;
       open.pop_back();
-      if (open.empty()) break;   // one drawing; what follows it is of no interest
+      if (open.empty()) break;  // one drawing; what follows it is of no interest
       continue;
     }
     const bool closed = inside.ends_with('/');

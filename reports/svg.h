@@ -6,8 +6,8 @@
 namespace assay {
 
 struct SvgResult {
-  std::string svg;      ///< starts with `<svg`, well formed
-  std::string error;    ///< why the text was refused, or empty
+  std::string svg;    ///< starts with `<svg`, well formed
+  std::string error;  ///< why the text was refused, or empty
 };
 
 /// Rewrites the SVG of another program so that it can stand inside a page: only shapes, groups and text stay, with

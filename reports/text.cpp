@@ -87,7 +87,8 @@ std::string check_word(const PointResult& p) {
 }
 
 std::string time_word(const PointResult& p) {
-  const bool cycle = std::all_of(p.workloads.begin(), p.workloads.end(), [](const auto& w) { return w.cycle_seconds >= 0; });
+  const bool cycle =
+      std::all_of(p.workloads.begin(), p.workloads.end(), [](const auto& w) { return w.cycle_seconds >= 0; });
   return cycle && !p.workloads.empty() ? "cycle" : "analytical";
 }
 
@@ -145,7 +146,7 @@ class TextWriter {
 
   const TextOptions& options_;
   std::string out_;
-  std::string last_heading_;     // a table need not repeat it
+  std::string last_heading_;  // a table need not repeat it
 };
 
 void TextWriter::block(const Table& t) {
@@ -193,7 +194,7 @@ void TextWriter::block(const Table& t) {
     out_ += text + "\n";
   };
   for (std::size_t l = 0; l < head_lines; ++l) {
-    line([&](std::size_t c) {   // headings stand at the bottom
+    line([&](std::size_t c) {  // headings stand at the bottom
       const std::size_t skipped = head_lines - heads[c].size();
       return l < skipped ? std::string() : heads[c][l - skipped];
     });
@@ -206,7 +207,9 @@ void TextWriter::block(const Table& t) {
 
 }  // namespace
 
-std::string render_text(const Document& document, const TextOptions& options) { return TextWriter(options).render(document); }
+std::string render_text(const Document& document, const TextOptions& options) {
+  return TextWriter(options).render(document);
+}
 
 std::string render_text(const Table& table, const TextOptions& options) {
   TextWriter writer(options);
@@ -215,15 +218,29 @@ std::string render_text(const Table& table, const TextOptions& options) {
 }
 
 std::string ranking_text(const SweepResult& sweep, const TextOptions& options) {
-  Table t{.caption = {}, .columns = {{"#", Unit::count}, {.title = "Design", .keep = true}, {"Latency", Unit::seconds}, {"Energy", Unit::joules}, {"Area", Unit::mm2},
-          {"Power", Unit::watts}, {"Gap", Unit::ratio}, {"Better", Unit::ratio}, {"Tied"}, {"Bound by"}, {"Check"}, {"Time by"}}, .rows = {}};
+  Table t{.caption = {},
+          .columns = {{"#", Unit::count},
+                      {.title = "Design", .keep = true},
+                      {"Latency", Unit::seconds},
+                      {"Energy", Unit::joules},
+                      {"Area", Unit::mm2},
+                      {"Power", Unit::watts},
+                      {"Gap", Unit::ratio},
+                      {"Better", Unit::ratio},
+                      {"Tied"},
+                      {"Bound by"},
+                      {"Check"},
+                      {"Time by"}},
+          .rows = {}};
   for (std::size_t i = 0; i < sweep.ranking.size(); ++i) {
     const RankRow& r = sweep.ranking[i];
     const PointResult& p = sweep.points.at(r.point);
     const bool last = i + 1 == sweep.ranking.size();
-    t.rows.push_back({Cell(static_cast<double>(i + 1)), Cell(p.design), Cell(p.latency_s), Cell(p.energy_pj * 1e-12), Cell(p.area_mm2),
-                      Cell(p.average_w), p.mapping_gap < 0 ? Cell() : Cell(p.mapping_gap), last ? Cell() : Cell(r.p_better_than_next),
-                      last ? Cell() : Cell(r.tied_with_next ? "tied" : "no"), Cell(bindings(p)), Cell(check_word(p)), Cell(time_word(p))});
+    t.rows.push_back({Cell(static_cast<double>(i + 1)), Cell(p.design), Cell(p.latency_s), Cell(p.energy_pj * 1e-12),
+                      Cell(p.area_mm2), Cell(p.average_w), p.mapping_gap < 0 ? Cell() : Cell(p.mapping_gap),
+                      last ? Cell() : Cell(r.p_better_than_next),
+                      last ? Cell() : Cell(r.tied_with_next ? "tied" : "no"), Cell(bindings(p)), Cell(check_word(p)),
+                      Cell(time_word(p))});
   }
   std::string out = t.rows.empty() ? "No design point is feasible.\n" : render_text(t, options);
   while (out.ends_with("\n\n")) out.pop_back();

@@ -8,7 +8,7 @@
 namespace assay {
 
 struct TextOptions {
-  std::size_t width = 110;       ///< columns; tables are narrowed by shortening their texts
+  std::size_t width = 110;  ///< columns; tables are narrowed by shortening their texts
   std::size_t max_rows = 40;
 };
 

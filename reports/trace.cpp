@@ -20,7 +20,8 @@ struct Track {
 };
 
 std::string metadata(const char* what, int process, int thread, const std::string& name) {
-  return fmt::format("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, process, thread, escape_json(name));
+  return fmt::format("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, process,
+                     thread, escape_json(name));
 }
 
 /// Rounded to picoseconds, as the durations are, so that rounding makes no neighbours overlap.
@@ -32,17 +33,20 @@ std::string chrome_trace(const WorkloadResult& w) {
   std::vector<const TimelineSpan*> spans;
   for (const auto& s : w.timeline) {
     if (!std::isfinite(s.start) || !std::isfinite(s.end) || s.end < s.start) {
-      throw InputError("timeline", fmt::format("expected start <= end, found {} to {} for '{}' on '{}'", s.start, s.end, s.name, s.lane));
+      throw InputError("timeline", fmt::format("expected start <= end, found {} to {} for '{}' on '{}'", s.start, s.end,
+                                               s.name, s.lane));
     }
     spans.push_back(&s);
   }
-  std::stable_sort(spans.begin(), spans.end(), [](auto* a, auto* b) { return std::tie(a->lane, a->start, a->end) < std::tie(b->lane, b->start, b->end); });
+  std::stable_sort(spans.begin(), spans.end(), [](auto* a, auto* b) {
+    return std::tie(a->lane, a->start, a->end) < std::tie(b->lane, b->start, b->end);
+  });
 
   std::vector<std::string> events;
   std::map<std::string, int> processes;
-  std::map<int, int> threads;     // process → threads so far
+  std::map<int, int> threads;  // process → threads so far
   std::string lane;
-  std::vector<Track> tracks;      // of the current lane
+  std::vector<Track> tracks;  // of the current lane
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const TimelineSpan& s = *spans[i];
     if (i == 0 || s.lane != lane) {
@@ -61,8 +65,9 @@ std::string chrome_trace(const WorkloadResult& w) {
       events.push_back(metadata("thread_name", track->process, track->thread, name));
     }
     track->busy_until = s.end;
-    events.push_back(fmt::format("{{\"ph\":\"X\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{}}}", escape_json(s.name), track->process, track->thread,
-                                 micros(s.start), exact_number((std::nearbyint(s.end * 1e12) - std::nearbyint(s.start * 1e12)) / 1e6)));
+    events.push_back(fmt::format("{{\"ph\":\"X\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{}}}",
+                                 escape_json(s.name), track->process, track->thread, micros(s.start),
+                                 exact_number((std::nearbyint(s.end * 1e12) - std::nearbyint(s.start * 1e12)) / 1e6)));
   }
   std::string out = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"workload\":" + escape_json(phase_name(w)) +
                     ",\"truncated\":" + (w.timeline_truncated ? "true" : "false") + "},\"traceEvents\":[\n";

@@ -173,7 +173,7 @@ bool make_byte_set(std::int64_t base, std::int64_t run, std::span<const Level> t
   std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n), [](const Level& x, const Level& y) {
     return x.stride != y.stride ? x.stride < y.stride : x.count > y.count;
   });
-  std::array<Level, ByteSet::kMaxLevels> inner;   // innermost first
+  std::array<Level, ByteSet::kMaxLevels> inner;  // innermost first
   std::size_t levels = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const auto [c, m] = sorted[i];
@@ -219,7 +219,7 @@ OperandAccess access_of(const Program& program, const Operand& operand, bool is_
   };
   if (operand.ring) {
     const Ring& ring = *operand.ring;
-    std::int64_t slots = 1;   // skipped iterations go round the ring
+    std::int64_t slots = 1;  // skipped iterations go round the ring
     for (const auto& [var, count] : skipped)
       if (coefficient(ring.sequence, var) != 0) slots = ring.depth;
     base += slots > 1 ? 0 : floor_mod(evaluate(ring.sequence, vars), ring.depth) * ring.stride;

@@ -25,7 +25,7 @@ struct ByteSet {
   std::int64_t base = 0;
   std::int64_t run = 0;
   std::size_t level_count = 0;
-  std::array<Level, kMaxLevels> levels{};           ///< outermost (largest stride) first, strides > 0, counts > 1
+  std::array<Level, kMaxLevels> levels{};  ///< outermost (largest stride) first, strides > 0, counts > 1
 
   std::int64_t begin() const { return base; }
   std::int64_t end() const { return base + extent(0); }

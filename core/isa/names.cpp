@@ -8,8 +8,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kOpcodes = {"copy", "contract", "vector"};
 constexpr std::array<std::string_view, 5> kEngines = {"dma_load", "dma_store", "matrix", "vector", "host"};
 constexpr std::array<std::string_view, 6> kBuffers = {"input", "output", "constant", "state", "intermediate", "tile"};
-constexpr std::array<std::string_view, 4> kDataflows = {"weight_stationary", "output_stationary",
-                                                        "input_stationary", "free"};
+constexpr std::array<std::string_view, 4> kDataflows = {"weight_stationary", "output_stationary", "input_stationary",
+                                                        "free"};
 
 template <class E, std::size_t N>
 std::optional<E> find(const std::array<std::string_view, N>& names, std::string_view text) {

@@ -9,10 +9,10 @@
 
 namespace assay {
 
-std::string_view name(Opcode v);       ///< copy contract vector
-std::string_view name(EngineKind v);   ///< dma_load dma_store matrix vector host
-std::string_view name(BufferKind v);   ///< input output constant state intermediate tile
-std::string_view name(Dataflow v);     ///< weight_stationary output_stationary input_stationary free
+std::string_view name(Opcode v);      ///< copy contract vector
+std::string_view name(EngineKind v);  ///< dma_load dma_store matrix vector host
+std::string_view name(BufferKind v);  ///< input output constant state intermediate tile
+std::string_view name(Dataflow v);    ///< weight_stationary output_stationary input_stationary free
 std::optional<EngineKind> parse_engine_kind(std::string_view text);
 std::optional<BufferKind> parse_buffer_kind(std::string_view text);
 std::optional<Dataflow> parse_dataflow(std::string_view text);

@@ -12,8 +12,8 @@ Affine Affine::of(VarId v, std::int64_t coefficient, std::int64_t constant) {
 }
 
 Affine& Affine::add(VarId v, std::int64_t coefficient) {
-  const auto at = std::lower_bound(terms.begin(), terms.end(), v,
-                                   [](const auto& term, VarId var) { return term.first < var; });
+  const auto at =
+      std::lower_bound(terms.begin(), terms.end(), v, [](const auto& term, VarId var) { return term.first < var; });
   if (at == terms.end() || at->first != v) {
     if (coefficient != 0) terms.insert(at, {v, coefficient});
     return *this;

@@ -30,7 +30,7 @@ class Flattener {
  private:
   struct Open {
     const Loop* loop;
-    std::vector<std::pair<std::size_t, std::size_t>> begun;   ///< (engine, position of its begin step)
+    std::vector<std::pair<std::size_t, std::size_t>> begun;  ///< (engine, position of its begin step)
   };
 
   void block(const std::vector<Stmt>& stmts) {
@@ -141,7 +141,7 @@ void QueueCursor::settle() {
     const QueueStep& s = steps[at_];
     std::int64_t& v = vars_[s.var];
     if (s.kind == QueueStep::Kind::begin) {
-      v = 0;   // a loop that is here has at least one iteration
+      v = 0;  // a loop that is here has at least one iteration
       ++at_;
       continue;
     }

@@ -22,10 +22,10 @@ struct QueueStep {
   /// begin, end: the loop. After iteration `head - 1` follows iteration `resume`; both are `trip` when no iteration
   /// is left out.
   std::uint32_t var = 0;
-  std::size_t partner = 0;               ///< begin ↔ end
+  std::size_t partner = 0;  ///< begin ↔ end
   std::int64_t trip = 0, head = 0, resume = 0;
   const Stmt* leaf = nullptr;
-  std::size_t number = 0;                ///< leaf: its number in the program's written order, from 0
+  std::size_t number = 0;  ///< leaf: its number in the program's written order, from 0
 };
 
 struct Queue {
@@ -45,18 +45,18 @@ class QueueCursor {
  public:
   QueueCursor(const Queue& queue, std::size_t var_count, std::int64_t core_row, std::int64_t core_col);
   bool done() const { return at_ >= queue_->steps.size(); }
-  const QueueStep& leaf() const { return queue_->steps[at_]; }   ///< only if not done
-  void advance();                                                ///< to the next leaf
+  const QueueStep& leaf() const { return queue_->steps[at_]; }  ///< only if not done
+  void advance();                                               ///< to the next leaf
   std::span<const std::int64_t> vars() const { return vars_; }
   const Queue& queue() const { return *queue_; }
 
  private:
-  void settle();   ///< runs loop steps until a leaf or the end
+  void settle();  ///< runs loop steps until a leaf or the end
   const Queue* queue_;
   std::size_t at_ = 0;
   std::vector<std::int64_t> vars_;
 };
 
-EngineId engine_of(const Stmt& leaf);   ///< of a command, host command, wait or signal
+EngineId engine_of(const Stmt& leaf);  ///< of a command, host command, wait or signal
 
 }  // namespace assay

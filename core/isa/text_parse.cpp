@@ -53,7 +53,9 @@ class Parser {
     return t;
   }
   static std::string found(const Token& t) {
-    return t.kind == TokenKind::end ? "the end of the file" : t.kind == TokenKind::string ? '"' + t.text + '"' : '\'' + t.text + '\'';
+    return t.kind == TokenKind::end      ? "the end of the file"
+           : t.kind == TokenKind::string ? '"' + t.text + '"'
+                                         : '\'' + t.text + '\'';
   }
   [[noreturn]] void fail(const Token& t, const std::string& message, const std::string& suggestion = "") const {
     throw InputError(Diagnostic{{file_, t.line, t.column}, "", message, suggestion});
@@ -102,7 +104,8 @@ class Parser {
     const Token& t = peek();
     const std::int64_t v = integer();
     if (v < 0 || v >= std::numeric_limits<std::uint32_t>::max())
-      fail(t, fmt::format("expected a number from 0 to {}, found {}", std::numeric_limits<std::uint32_t>::max() - 1, v));
+      fail(t,
+           fmt::format("expected a number from 0 to {}, found {}", std::numeric_limits<std::uint32_t>::max() - 1, v));
     return static_cast<std::size_t>(v);
   }
   int small() {
@@ -138,8 +141,9 @@ class Parser {
     return *v;
   }
   DType dtype() {
-    static const std::vector<std::string> kNames = {"fp32", "fp16", "bf16", "fp64", "int4", "uint4", "int8", "uint8",
-                                                    "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"};
+    static const std::vector<std::string> kNames = {"fp32",  "fp16",   "bf16",  "fp64",   "int4",
+                                                    "uint4", "int8",   "uint8", "int16",  "uint16",
+                                                    "int32", "uint32", "int64", "uint64", "bool"};
     return one_of<DType>("type", parse_dtype, kNames);
   }
 
@@ -190,7 +194,8 @@ class Parser {
     if (accept("engine")) {
       Engine e;
       e.name = any_name();
-      e.kind = one_of<EngineKind>("engine kind", parse_engine_kind, {"dma_load", "dma_store", "matrix", "vector", "host"});
+      e.kind =
+          one_of<EngineKind>("engine kind", parse_engine_kind, {"dma_load", "dma_store", "matrix", "vector", "host"});
       e.part = static_cast<std::uint32_t>(natural());
       p.engines.push_back(std::move(e));
     } else if (accept("semaphore")) {
@@ -213,7 +218,10 @@ class Parser {
       p.buffers.push_back(buffer_declaration());
     } else if (accept("bind")) {
       const Token& which = peek();
-      auto* map = accept("input") ? &p.inputs : accept("output") ? &p.outputs : accept("constant") ? &p.constants : nullptr;
+      auto* map = accept("input")      ? &p.inputs
+                  : accept("output")   ? &p.outputs
+                  : accept("constant") ? &p.constants
+                                       : nullptr;
       if (map == nullptr) unknown(which, "binding", {"input", "output", "constant"});
       const Token& tensor = peek();
       const std::string name = string();

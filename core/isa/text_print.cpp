@@ -95,9 +95,9 @@ class Printer {
   }
 
   void buffer(const Buffer& b) {
-    std::string s = fmt::format("buffer {} memory {} at {} bytes {} {}", spelled(b.name),
-                                b.memory.valid() ? fmt::format("{}", b.memory.index()) : "none", b.address, b.bytes,
-                                name(b.kind));
+    std::string s =
+        fmt::format("buffer {} memory {} at {} bytes {} {}", spelled(b.name),
+                    b.memory.valid() ? fmt::format("{}", b.memory.index()) : "none", b.address, b.bytes, name(b.kind));
     fmt::format_to(Out(s), " {} [{}]", name(b.type), fmt::join(b.shape, ", "));
     if (!b.tensor.empty()) s += " tensor " + quoted(b.tensor);
     if (b.first_step != 0 || b.last_step != 0) fmt::format_to(Out(s), " steps {} to {}", b.first_step, b.last_step);
@@ -126,8 +126,8 @@ class Printer {
   /// Appends `coefficient * what` to a sum.
   static void term(std::string& sum, std::int64_t coefficient, const std::string& what) {
     const bool negative = coefficient < 0;
-    const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(coefficient)
-                                        : static_cast<std::uint64_t>(coefficient);
+    const std::uint64_t size =
+        negative ? 0 - static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient);
     sum += sum.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     if (what.empty())
       fmt::format_to(Out(sum), "{}", size);
@@ -163,8 +163,8 @@ class Printer {
   std::string operand(const Command& c, const Operand& o) const {
     std::string s = fmt::format("{} {}", buffers_(o.buffer), name(o.type));
     if (o.byte_offset != 0) fmt::format_to(Out(s), " at {}", o.byte_offset);
-    if (o.ring) fmt::format_to(Out(s), " ring ({}) mod {} step {}", affine(o.ring->sequence), o.ring->depth,
-                               o.ring->stride);
+    if (o.ring)
+      fmt::format_to(Out(s), " ring ({}) mod {} step {}", affine(o.ring->sequence), o.ring->depth, o.ring->stride);
     s += " [";
     for (std::size_t i = 0; i < o.dims.size(); ++i) {
       const ViewDim& d = o.dims[i];
@@ -223,8 +223,8 @@ class Printer {
               extent(d.extent);
       if (d.origin != Affine{}) dims += " from " + affine(d.origin);
     }
-    line("{} @{} for [{}]{}{}", name(c.opcode), engines_(c.engine), dims,
-         c.multicast.any() ? " multicast " : "", c.multicast.any() ? axes(c.multicast) : "");
+    line("{} @{} for [{}]{}{}", name(c.opcode), engines_(c.engine), dims, c.multicast.any() ? " multicast " : "",
+         c.multicast.any() ? axes(c.multicast) : "");
     ++indent_;
     line("out {}", operand(c, c.out));
     for (const Operand& o : c.in) line("in {}", operand(c, o));

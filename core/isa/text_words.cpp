@@ -8,9 +8,9 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 17> kReserved = {"sum",  "from", "of",    "by",   "at",   "ring",
-                                                        "mod",  "step", "index", "fill", "none", "min",
-                                                        "inf",  "nan",  "for",   "in",   "out"};
+constexpr std::array<std::string_view, 17> kReserved = {"sum", "from", "of",    "by",   "at",   "ring",
+                                                        "mod", "step", "index", "fill", "none", "min",
+                                                        "inf", "nan",  "for",   "in",   "out"};
 
 bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -75,9 +75,9 @@ class Lexer {
       t.text = std::string(1, take());
     } else {
       const auto code = static_cast<unsigned char>(c);
-      fail(line_, column_, code >= 0x20 && code < 0x7f
-                               ? "unexpected character '" + std::string(1, c) + "'"
-                               : "unexpected byte " + std::to_string(code));
+      fail(line_, column_,
+           code >= 0x20 && code < 0x7f ? "unexpected character '" + std::string(1, c) + "'"
+                                       : "unexpected byte " + std::to_string(code));
     }
     return t;
   }

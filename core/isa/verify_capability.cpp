@@ -46,8 +46,8 @@ class Capability {
                       : c.opcode == Opcode::contract ? engine.kind == EngineKind::matrix
                                                      : engine.kind == EngineKind::vector;
     if (!fits)
-      return report(fmt::format("engine '{}' is a {} engine: it does not execute a {}", engine.name,
-                                name(engine.kind), name(c.opcode)));
+      return report(fmt::format("engine '{}' is a {} engine: it does not execute a {}", engine.name, name(engine.kind),
+                                name(c.opcode)));
     const Memory& out = memory(c.out);
     if (out.kind == MemoryKind::accumulator && out.dtype && *out.dtype != c.out.type)
       report(fmt::format("accumulator '{}' holds {}, the output is {}", out.name, name(*out.dtype), name(c.out.type)));
@@ -67,11 +67,11 @@ class Capability {
     const Link& link = machine_.links[engine.part];
     for (std::size_t i = 1; i < c.in.size(); ++i)
       if (!contains(link.far, buffer(c.in[i]).memory) && !contains(link.near, buffer(c.in[i]).memory))
-        report(fmt::format("engine '{}' does not reach '{}' for its index operand", engine.name,
-                           memory(c.in[i]).name));
+        report(fmt::format("engine '{}' does not reach '{}' for its index operand", engine.name, memory(c.in[i]).name));
     if (!c.multicast.any()) return;
     bool able = link.multicast;
-    for (const LinkId via : link.via) able = able || (via.index() < machine_.links.size() && machine_.link(via).multicast);
+    for (const LinkId via : link.via)
+      able = able || (via.index() < machine_.links.size() && machine_.link(via).multicast);
     if (!able) report(fmt::format("link '{}' does not multicast", link.name));
     if (memory(c.out).scope != Scope::core)
       report(fmt::format("a multicast writes a memory of every core, '{}' is shared", memory(c.out).name));
@@ -88,8 +88,8 @@ class Capability {
     const auto core_accumulator = [](const Memory& x) {
       return x.kind == MemoryKind::accumulator && x.scope == Scope::core;
     };
-    const bool need = to_accumulator &&
-                      std::any_of(machine_.memories.begin(), machine_.memories.end(), core_accumulator);
+    const bool need =
+        to_accumulator && std::any_of(machine_.memories.begin(), machine_.memories.end(), core_accumulator);
     const bool allowed = writes.empty() ? m.scope == Scope::core && (!need || core_accumulator(m))
                                         : contains(writes, buffer(c.out).memory);
     if (!allowed) report(fmt::format("unit '{}' does not write '{}'", unit, m.name));
@@ -100,8 +100,8 @@ class Capability {
     const MatrixType* type = unit.type_for(c.in[0].type);
     const MatrixType* other = unit.type_for(c.in[1].type);
     if (type == nullptr || other == nullptr || type->accumulator != other->accumulator)
-      return report(fmt::format("unit '{}' does not multiply {} by {}", unit.name, name(c.in[0].type),
-                                name(c.in[1].type)));
+      return report(
+          fmt::format("unit '{}' does not multiply {} by {}", unit.name, name(c.in[0].type), name(c.in[1].type)));
     if (c.accumulator != type->accumulator || c.out.type != type->accumulator)
       report(fmt::format("unit '{}' accumulates {} in {}, the command in {} to {}", unit.name, name(c.in[0].type),
                          name(type->accumulator), name(c.accumulator), name(c.out.type)));
@@ -114,7 +114,8 @@ class Capability {
       for (const auto& [dim, factor] : on) p *= static_cast<double>(factor);
       return p;
     };
-    if (product(plan.on_rows) > static_cast<double>(unit.rows) || product(plan.on_cols) > static_cast<double>(unit.cols))
+    if (product(plan.on_rows) > static_cast<double>(unit.rows) ||
+        product(plan.on_cols) > static_cast<double>(unit.cols))
       report(fmt::format("unit '{}' has {} by {} elements, the plan unrolls {} by {}", unit.name, unit.rows, unit.cols,
                          product(plan.on_rows), product(plan.on_cols)));
   }
@@ -142,8 +143,8 @@ class Capability {
   void host(const HostCommand& h) {
     const Engine& engine = program_.engines[h.engine.index()];
     if (engine.kind != EngineKind::host)
-      return report(fmt::format("engine '{}' is a {} engine: it does not execute '{}'", engine.name,
-                                name(engine.kind), h.op));
+      return report(
+          fmt::format("engine '{}' is a {} engine: it does not execute '{}'", engine.name, name(engine.kind), h.op));
     for (const auto* list : {&h.in, &h.out})
       for (const BufferId id : *list)
         if (id.valid() && machine_.memory(program_.buffer(id).memory).scope != Scope::chip)

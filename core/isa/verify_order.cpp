@@ -30,12 +30,12 @@ void SemaphoreState::take(std::int64_t n, QueueState& waiter, std::size_t wait_n
   std::size_t needed = 0, last_needed = 0;
   for (std::size_t i = 0; i < signallers_.size(); ++i) {
     Signaller& s = signallers_[i];
-    const std::int64_t need = s.given - count_;   // count_: tokens left over after this wait
+    const std::int64_t need = s.given - count_;  // count_: tokens left over after this wait
     if (need <= 0) continue;
     ++needed;
     last_needed = i;
     while (!s.emissions.empty() && s.emissions.front().upto < need) s.emissions.pop_front();
-    if (s.emissions.empty()) continue;            // joined by an earlier wait
+    if (s.emissions.empty()) continue;  // joined by an earlier wait
     const Emission& e = s.emissions.front();
     join(waiter.clock, *e.clock);
     waiter.clock[s.queue] = std::max(waiter.clock[s.queue], e.segment);
@@ -53,7 +53,8 @@ void SemaphoreState::take(std::int64_t n, QueueState& waiter, std::size_t wait_n
 
 std::optional<SemaphoreState::Late> SemaphoreState::give(std::int64_t n, std::uint32_t queue,
                                                          const QueueState& signaller) {
-  const auto at = std::find_if(signallers_.begin(), signallers_.end(), [&](const Signaller& s) { return s.queue == queue; });
+  const auto at =
+      std::find_if(signallers_.begin(), signallers_.end(), [&](const Signaller& s) { return s.queue == queue; });
   ASSAY_CHECK(at != signallers_.end(), "queue " + std::to_string(queue));
   count_ += n;
   at->given += n;

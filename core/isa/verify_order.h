@@ -23,21 +23,21 @@
 
 namespace assay {
 
-using QueueClock = std::vector<std::uint32_t>;      ///< by queue number
+using QueueClock = std::vector<std::uint32_t>;  ///< by queue number
 
 struct QueueState {
   QueueCursor cursor;
   std::uint32_t core = 0;
   std::uint32_t segment = 1;
-  std::uint64_t stamp = 0;                     ///< grows with every wait and signal
+  std::uint64_t stamp = 0;  ///< grows with every wait and signal
   QueueClock clock;
-  std::shared_ptr<const QueueClock> published;      ///< clock as of the last wait; signals share it
+  std::shared_ptr<const QueueClock> published;  ///< clock as of the last wait; signals share it
 };
 
 class SemaphoreState {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  struct Late {                                ///< a signal that should have been after a wait
+  struct Late {  ///< a signal that should have been after a wait
     std::size_t wait_number = 0;
     std::uint32_t other_queue = 0;
   };
@@ -46,7 +46,7 @@ class SemaphoreState {
   void add_signaller(std::uint32_t queue);
   std::int64_t count() const { return count_; }
   std::uint32_t waiter() const { return waiter_; }
-  bool blocked = false;                        ///< the waiter stands at a wait on this semaphore
+  bool blocked = false;  ///< the waiter stands at a wait on this semaphore
 
   /// False if another queue waits here already.
   bool claim(std::uint32_t queue);
@@ -57,14 +57,14 @@ class SemaphoreState {
 
  private:
   struct Emission {
-    std::int64_t upto = 0;                     ///< tokens of this queue so far, this signal included
+    std::int64_t upto = 0;  ///< tokens of this queue so far, this signal included
     std::uint32_t segment = 0;
     std::shared_ptr<const QueueClock> clock;
   };
   struct Signaller {
     std::uint32_t queue = 0;
     std::int64_t given = 0;
-    std::uint32_t must_follow = 0;             ///< segment of the waiter after which the next signal comes; 0: none
+    std::uint32_t must_follow = 0;  ///< segment of the waiter after which the next signal comes; 0: none
     std::size_t wait_number = 0;
     std::deque<Emission> emissions;
   };

@@ -86,7 +86,8 @@ AccessHistory::AccessHistory(const Program& program, const Machine& machine, std
   states_.resize(n * cores);
   for (std::size_t i = 0; i < states_.size(); ++i) {
     states_[i].origin = buffers[i % n].address;
-    states_[i].bucket_bytes = std::max<std::int64_t>(1, (buffers[i % n].bytes + BufferState::kBuckets - 1) / BufferState::kBuckets);
+    states_[i].bucket_bytes =
+        std::max<std::int64_t>(1, (buffers[i % n].bytes + BufferState::kBuckets - 1) / BufferState::kBuckets);
   }
 }
 
@@ -138,8 +139,8 @@ bool AccessHistory::access(std::uint32_t core, BufferId buffer, const ByteSet& b
   }
   const std::int64_t begin = bytes.begin(), end = bytes.end();
   for (const BufferId other : sharing_[buffer.index()]) {
-    states_[slot(core, other)].each_near(
-        begin, end, [&](const Record& r) { compare(r, bytes, write, site, buffer, other); });
+    states_[slot(core, other)].each_near(begin, end,
+                                         [&](const Record& r) { compare(r, bytes, write, site, buffer, other); });
   }
 
   std::size_t number = state.records.size();
@@ -166,16 +167,15 @@ bool AccessHistory::access(std::uint32_t core, BufferId buffer, const ByteSet& b
     r.write = {site, queue.segment};
     r.reads.clear();
   } else {
-    const auto mine = std::find_if(r.reads.begin(), r.reads.end(),
-                                   [&](const Touch& t) { return t.site.queue == site.queue; });
+    const auto mine =
+        std::find_if(r.reads.begin(), r.reads.end(), [&](const Touch& t) { return t.site.queue == site.queue; });
     if (mine != r.reads.end())
       *mine = {site, queue.segment};
     else
       r.reads.push_back({site, queue.segment});
     if (!r.read_checked && !starts_written_[buffer.index()]) {
       WrittenBytes& known = written_of(core, buffer);
-      if (exact)
-        bytes.for_each_run([&](std::int64_t b, std::int64_t e) { return initialised = known.holds(b, e); });
+      if (exact) bytes.for_each_run([&](std::int64_t b, std::int64_t e) { return initialised = known.holds(b, e); });
       r.read_checked = initialised;
     }
   }

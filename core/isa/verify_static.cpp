@@ -65,7 +65,8 @@ class Structure {
       return report(nullptr, fmt::format("buffer '{}' stands in a memory that the machine does not have", b.name));
     const Memory& m = machine_.memory(b.memory);
     if (m.scope == Scope::pe)
-      return report(nullptr, fmt::format("buffer '{}' stands in '{}', a register file inside an array", b.name, m.name));
+      return report(nullptr,
+                    fmt::format("buffer '{}' stands in '{}', a register file inside an array", b.name, m.name));
     if (b.address < 0 || b.bytes < 0 || b.address > m.capacity || b.bytes > m.capacity - b.address)
       list_.add("bounds", nullptr, 0,
                 fmt::format("buffer '{}' takes bytes {} to {} of '{}', which has {}", b.name, b.address,
@@ -228,8 +229,9 @@ class Structure {
       if (const auto* loop = std::get_if<Loop>(&s.node)) {
         if (loop->var.index() < kFirstLoopVar || loop->var.index() >= largest_.size() || used_[loop->var.index()] ||
             loop->trip < 0 || static_cast<double>(loop->trip) >= kLimit) {
-          report(nullptr, fmt::format("loop '{}': its variable %{} is not its own or below {}, or its trip {} is absurd",
-                                      loop->name, loop->var.value, largest_.size(), loop->trip));
+          report(nullptr,
+                 fmt::format("loop '{}': its variable %{} is not its own or below {}, or its trip {} is absurd",
+                             loop->name, loop->var.value, largest_.size(), loop->trip));
           continue;
         }
         used_[loop->var.index()] = true;
@@ -275,7 +277,7 @@ class Structure {
   const Program& program_;
   const Machine& machine_;
   ViolationList& list_;
-  std::vector<double> largest_;   ///< of each variable
+  std::vector<double> largest_;  ///< of each variable
   std::vector<bool> used_;
   std::vector<VarId> open_;
   std::size_t number_ = 0;
@@ -298,9 +300,9 @@ void overlapping_lives(const Program& program, const Machine& machine, Violation
       if (b.memory != a.memory || b.address >= a.address + a.bytes) break;
       const bool both_live = a.first_step < b.last_step && b.first_step < a.last_step && b.bytes > 0;
       // A view (Reshape) is the same buffer again under another name: same bytes, same life.
-      const bool same_tensor = (!a.tensor.empty() && a.tensor == b.tensor) ||
-                               (a.address == b.address && a.bytes == b.bytes && a.first_step == b.first_step &&
-                                a.last_step == b.last_step);
+      const bool same_tensor =
+          (!a.tensor.empty() && a.tensor == b.tensor) ||
+          (a.address == b.address && a.bytes == b.bytes && a.first_step == b.first_step && a.last_step == b.last_step);
       if (both_live && !same_tensor)
         list.add("overlap", nullptr, 0,
                  fmt::format("buffers '{}' (bytes {} to {}, steps {} to {}) and '{}' (bytes {} to {}, steps {} to {}) "

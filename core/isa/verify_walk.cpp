@@ -14,19 +14,19 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kMaxSlots = 64;    // least common multiple of ring depths that a shortened loop keeps
+constexpr std::int64_t kMaxSlots = 64;  // least common multiple of ring depths that a shortened loop keeps
 
 /// An operand whose byte set only moves (all extents constant, in bounds everywhere): computed once.
 struct OperandPlan {
   bool known = false, moves_only = false;
-  Affine base;                 ///< address without the ring, before negative strides
-  std::int64_t shift = 0;      ///< what negative strides add to it
-  OperandAccess access;        ///< moves_only: its base is the one of the last instance
+  Affine base;             ///< address without the ring, before negative strides
+  std::int64_t shift = 0;  ///< what negative strides add to it
+  OperandAccess access;    ///< moves_only: its base is the one of the last instance
 };
 
 struct Leaf {
-  std::vector<OperandPlan> operands;                 ///< inputs, then the output
-  std::vector<std::pair<std::uint32_t, std::int64_t>> cut;   ///< enclosing shortened loops: (variable, head)
+  std::vector<OperandPlan> operands;                        ///< inputs, then the output
+  std::vector<std::pair<std::uint32_t, std::int64_t>> cut;  ///< enclosing shortened loops: (variable, head)
   std::vector<std::int64_t> resume;
 };
 
@@ -41,11 +41,10 @@ class Walk {
     queues_ = queues_of(program_);
     if (!choose_instances()) return;
     start();
-    AccessHistory history(program_, machine_, states_,
-                          [this](const AccessSite& now, bool now_writes, const AccessSite& before, bool before_wrote,
-                                 BufferId buffer, BufferId other) {
-                            race(now, now_writes, before, before_wrote, buffer, other);
-                          });
+    AccessHistory history(
+        program_, machine_, states_,
+        [this](const AccessSite& now, bool now_writes, const AccessSite& before, bool before_wrote, BufferId buffer,
+               BufferId other) { race(now, now_writes, before, before_wrote, buffer, other); });
     history_ = &history;
     for (std::size_t i = 0; i < states_.size(); ++i) ready_.push_back(static_cast<std::uint32_t>(i));
     for (std::size_t i = 0; i < ready_.size() && !list_.full(); ++i) advance(ready_[i]);
@@ -101,7 +100,7 @@ class Walk {
       for (Queue& q : queues_)
         for (QueueStep& s : q.steps) {
           if (s.kind == QueueStep::Kind::leaf || s.trip <= 2 * margin + period_) continue;
-          s.head = margin + (s.trip - 2 * margin) % period_;   // what is left out is a multiple of every ring's depth
+          s.head = margin + (s.trip - 2 * margin) % period_;  // what is left out is a multiple of every ring's depth
           s.resume = s.trip - margin;
         }
     }
@@ -151,7 +150,8 @@ class Walk {
         for (std::size_t core = 0; core < cores; ++core)
           if (walked_[core] && leads(core, g->leader))
             each_target(core, *g, [&](std::size_t target) {
-              semaphore(target, g->semaphore).add_signaller(static_cast<std::uint32_t>(core * engines + q.engine.index()));
+              semaphore(target, g->semaphore)
+                  .add_signaller(static_cast<std::uint32_t>(core * engines + q.engine.index()));
             });
       }
     }
@@ -182,7 +182,9 @@ class Walk {
   std::string engine_name(std::uint32_t queue) const {
     const std::size_t engines = program_.engines.size();
     const std::string& name = program_.engines[queue % engines].name;
-    return program_.grid.cores() == 1 ? name : fmt::format("{} of core ({}, {})", name, row(queue / engines), col(queue / engines));
+    return program_.grid.cores() == 1
+               ? name
+               : fmt::format("{} of core ({}, {})", name, row(queue / engines), col(queue / engines));
   }
 
   // ------------------------------------------------------------------ the walk
@@ -304,9 +306,10 @@ class Walk {
         skipped.emplace_back(leaf.cut[i].first, leaf.resume[i] - leaf.cut[i].second + 1);
     if (skipped.empty()) return;
     const OperandAccess all = access_of(program_, o, true, extents_, vars, skipped);
-    if (!all.too_irregular && !all.empty) each_copy(state.core, c, [&](std::size_t core) {
-      history_->mark_written(static_cast<std::uint32_t>(core), o.buffer, all.bytes);
-    });
+    if (!all.too_irregular && !all.empty)
+      each_copy(state.core, c, [&](std::size_t core) {
+        history_->mark_written(static_cast<std::uint32_t>(core), o.buffer, all.bytes);
+      });
   }
 
   template <class F>
@@ -320,8 +323,8 @@ class Walk {
     const std::string what = number == static_cast<int>(c.in.size()) ? "the output" : fmt::format("input {}", number);
     if (a.bad_dim >= 0)
       list_.add("bounds", step.leaf, step.number,
-                fmt::format("{} ('{}'): coordinates {} to {} of dimension {} leave its {} elements", what, b.name, a.low,
-                            a.high, a.bad_dim, o.dims[static_cast<std::size_t>(a.bad_dim)].size),
+                fmt::format("{} ('{}'): coordinates {} to {} of dimension {} leave its {} elements", what, b.name,
+                            a.low, a.high, a.bad_dim, o.dims[static_cast<std::size_t>(a.bad_dim)].size),
                 number);
     if (a.too_irregular)
       list_.add("structure", step.leaf, step.number, fmt::format("{} ('{}') is too irregular to verify", what, b.name),
@@ -367,12 +370,12 @@ class Walk {
   void race(const AccessSite& now, bool now_writes, const AccessSite& before, bool before_wrote, BufferId buffer,
             BufferId other) {
     const std::string with = buffer == other ? "" : fmt::format(" as part of '{}'", program_.buffer(other).name);
-    list_.add("race", now.leaf, now.number,
-              fmt::format("{} {} bytes of '{}' that {} {}{} at {}, and no semaphore orders the two",
-                          engine_name(now.queue), now_writes ? "writes" : "reads", program_.buffer(buffer).name,
-                          engine_name(before.queue), before_wrote ? "writes" : "reads", with,
-                          list_.where(before.leaf, before.number)),
-              static_cast<int>(before.number));
+    list_.add(
+        "race", now.leaf, now.number,
+        fmt::format("{} {} bytes of '{}' that {} {}{} at {}, and no semaphore orders the two", engine_name(now.queue),
+                    now_writes ? "writes" : "reads", program_.buffer(buffer).name, engine_name(before.queue),
+                    before_wrote ? "writes" : "reads", with, list_.where(before.leaf, before.number)),
+        static_cast<int>(before.number));
   }
 
   void finish() {
@@ -396,8 +399,8 @@ class Walk {
       const bool shared = machine_.memory(b.memory).scope == Scope::chip;
       const std::int64_t bytes = std::min(b.bytes, byte_size(b.type, checked_product(b.shape)));
       if (shared && !history_->written(0, id, b.address, b.address + bytes))
-        list_.add("uninitialised", nullptr, 0, fmt::format("output '{}': nothing writes all {} bytes of buffer '{}'", tensor,
-                                                           bytes, b.name),
+        list_.add("uninitialised", nullptr, 0,
+                  fmt::format("output '{}': nothing writes all {} bytes of buffer '{}'", tensor, bytes, b.name),
                   static_cast<int>(id.index()));
     }
   }
@@ -416,8 +419,9 @@ class Walk {
       if (w == nullptr) continue;
       if (leaf == nullptr) leaf = step.leaf, number = step.number;
       if (++shown > 8) continue;
-      text += fmt::format("; {} waits at #{} for {} of '{}', which holds {}", engine_name(q), step.number, w->count,
-                          program_.semaphores[w->semaphore.index()].name, semaphore(states_[q].core, w->semaphore).count());
+      text +=
+          fmt::format("; {} waits at #{} for {} of '{}', which holds {}", engine_name(q), step.number, w->count,
+                      program_.semaphores[w->semaphore.index()].name, semaphore(states_[q].core, w->semaphore).count());
     }
     list_.add("deadlock", leaf, number, fmt::format("{} queues cannot go on{}{}", stuck, text, cut_note()));
   }
@@ -427,15 +431,15 @@ class Walk {
   const VerifyOptions& options_;
   ViolationList& list_;
   VerifyResult& result_;
-  std::vector<std::int64_t> largest_;          ///< of each variable
+  std::vector<std::int64_t> largest_;  ///< of each variable
   bool interacting_ = false;
   std::int64_t deepest_ = 1, period_ = 1;
   std::vector<Queue> queues_;
   std::vector<std::int64_t> cores_;
   std::vector<bool> walked_;
-  std::vector<QueueState> states_;             ///< core · engines + engine
-  std::vector<SemaphoreState> semaphores_;     ///< core · semaphores + semaphore
-  std::vector<Leaf> leaves_;                   ///< by number in written order
+  std::vector<QueueState> states_;          ///< core · engines + engine
+  std::vector<SemaphoreState> semaphores_;  ///< core · semaphores + semaphore
+  std::vector<Leaf> leaves_;                ///< by number in written order
   std::vector<std::uint32_t> ready_;
   std::vector<std::int64_t> extents_;
   AccessHistory* history_ = nullptr;

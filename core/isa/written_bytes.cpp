@@ -48,9 +48,9 @@ bool WrittenBytes::holds(std::int64_t begin, std::int64_t end) const {
     const auto at = pages_.find(number);
     if (at == pages_.end()) return false;
     const Page& page = at->second;
-    if (page.count < kPage &&
-        !each_word(begin - start, stop - start,
-                   [&](std::size_t w, std::uint64_t mask) { return ((*page.bits)[w] & mask) == mask; }))
+    if (page.count < kPage && !each_word(begin - start, stop - start, [&](std::size_t w, std::uint64_t mask) {
+          return ((*page.bits)[w] & mask) == mask;
+        }))
       return false;
     begin = stop;
   }

@@ -60,7 +60,7 @@ class KernelLowering {
       matrix_ = engine_of_kind(EngineKind::matrix, m_.matrix_unit);
       psum_ = k_.nests[0].out.tensor;
     }
-    const bool vector_work = !m_.dma_only && k_.nests.size() > (k_.has_contraction() ? 1U : 0U);
+    const bool vector_work = !m_.dma_only && std::any_of(k_.nests.begin(), k_.nests.end(), [](const KernelNest& n_) { return !n_.contraction && !is_gather(n_); });
     if (vector_work) vector_ = engine_of_kind(EngineKind::vector, m_.vector_unit);
     channels_.resize(static_cast<std::size_t>(n));
     result_depth_ = build_.loop_count();
@@ -75,7 +75,7 @@ class KernelLowering {
         if (matrix_.valid() && reads(k_.nests[0], t)) add_consumer(t, matrix_);
         for (std::size_t i = k_.has_contraction() ? 1 : 0; i < k_.nests.size(); ++i) {
           if (reads(k_.nests[i], t)) {
-            add_consumer(t, vector_);
+            add_consumer(t, is_gather(k_.nests[i]) ? gather_engine(k_.nests[i]) : vector_);
             break;
           }
         }
@@ -83,7 +83,7 @@ class KernelLowering {
       if (is_output(t) && !placement(t).resident) {
         const auto store = in_.environment->store[home_memory(t).index()][placement(t).memory.index()].engine;
         const EngineId producer = m_.dma_only ? in_.environment->load[home_memory(input_of_movement()).index()][placement(t).memory.index()].engine
-                                  : t == psum_ ? matrix_ : vector_;
+                                  : t == psum_ ? matrix_ : gathered_output(t).value_or(vector_);
         channel(t, producer);
         add_consumer(t, store);
       }
@@ -92,8 +92,28 @@ class KernelLowering {
       channel(psum_, matrix_);
       add_consumer(psum_, vector_);
     }
+    for (const KernelNest& nest : k_.nests) {
+      if (m_.dma_only || !is_gather(nest)) continue;
+      for (std::size_t i = 1; i < nest.ins.size(); ++i) {
+        const int t = nest.ins[i].tensor;
+        if (k_.tensors[static_cast<std::size_t>(t)].kind != KernelTensorKind::internal) continue;
+        channel(t, vector_);
+        add_consumer(t, gather_engine(nest));
+      }
+    }
     note_accesses();
   }
+
+  EngineId gather_engine(const KernelNest& nest) const {
+    return in_.environment->load[home_memory(nest.ins[0].tensor).index()][placement(nest.out.tensor).memory.index()].engine;
+  }
+  std::optional<EngineId> gathered_output(int t) const {
+    for (const KernelNest& nest : k_.nests) {
+      if (is_gather(nest) && nest.out.tensor == t) return gather_engine(nest);
+    }
+    return std::nullopt;
+  }
+  bool is_index_temp(int t) const { return t != psum_ && k_.tensors[static_cast<std::size_t>(t)].kind == KernelTensorKind::internal && channels_[static_cast<std::size_t>(t)].producer.valid(); }
 
   int input_of_movement() const { return k_.nests.front().ins.front().tensor; }
 
@@ -142,8 +162,11 @@ class KernelLowering {
       if (t == psum_) note(matrix_, tile, false);
     }
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      const bool gather = !m_.dma_only && is_gather(k_.nests[i]);
       const EngineId e = m_.dma_only ? channels_[static_cast<std::size_t>(k_.nests[i].out.tensor)].producer
+                         : gather ? gather_engine(k_.nests[i])
                          : k_.nests[i].contraction ? matrix_ : vector_;
+      if (gather) note(e, home(k_.nests[i].ins[0].tensor), false);
       for (const KernelAccess& a : k_.nests[i].ins) {
         if (placement(a.tensor).resident || (m_.dma_only && k_.tensors[static_cast<std::size_t>(a.tensor)].kind == KernelTensorKind::input)) note(e, home(a.tensor), false);
       }
@@ -205,8 +228,19 @@ class KernelLowering {
     for (int t = 0; t < n; ++t) {
       if (is_output(t) && t != psum_ && !placement(t).resident) acquire(t, out);
     }
+    for (int t = 0; t < n; ++t) {
+      if (is_index_temp(t)) acquire(t, out);
+    }
     for (const KernelNest& nest : k_.nests) {
-      if (!nest.contraction) out.push_back({m_.dma_only ? movement(nest) : vector(nest)});
+      if (nest.contraction) continue;
+      const bool gather = !m_.dma_only && is_gather(nest);
+      for (std::size_t i = 1; gather && i < nest.ins.size(); ++i) {
+        if (is_index_temp(nest.ins[i].tensor)) publish(nest.ins[i].tensor, out);
+      }
+      out.push_back({m_.dma_only || gather ? movement(nest) : vector(nest)});
+    }
+    for (int t = 0; t < n; ++t) {
+      if (is_index_temp(t)) release(t, out);
     }
     if (psum_ >= 0 && !stored_psum) release(psum_, out);
     for (int t = 0; t < n; ++t) {
@@ -257,7 +291,10 @@ class KernelLowering {
     c.opcode = Opcode::copy;
     c.engine = channels_[static_cast<std::size_t>(nest.out.tensor)].producer;
     c.iter = build_.iteration(nest, result_depth_);
-    for (const KernelAccess& a : nest.ins) c.in.push_back(build_.home_operand(nest, a, result_depth_));
+    for (const KernelAccess& a : nest.ins) {
+      const bool from_home = m_.dma_only || !placement(a.tensor).memory.valid();
+      c.in.push_back(from_home ? build_.home_operand(nest, a, result_depth_) : build_.operand(nest, a, result_depth_));
+    }
     c.out = build_.operand(nest, nest.out, result_depth_);
     c.body = nest.body;
     c.trail = static_cast<std::int64_t>(index_);

@@ -216,9 +216,19 @@ Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnviron
       }
     }
   }
+  for (const KernelNest& nest : k.nests) {
+    if (!is_gather(nest)) continue;
+    const auto table = static_cast<std::size_t>(nest.ins[0].tensor), out = static_cast<std::size_t>(nest.out.tensor);
+    if (!nest.body.is_identity() || plans_[table].resident || plans_[out].resident) {
+      throw Infeasible(fmt::format("kernel '{}': a gather is executed by a DMA engine and can only move elements from main memory", k.name));
+    }
+    plans_[table].gathered = true;
+    plans_[table].path = env.load[plans_[table].home.index()][plans_[out].memory.index()];
+    if (!plans_[table].path.exists) no_path(k, k.tensors[table], "holds outputs", name_of(plans_[table].home));
+  }
   nest_cost_.assign(k.nests.size(), 0);
   for (std::size_t n = 0; n < k.nests.size() && !dma_only_; ++n) {
-    if (k.nests[n].contraction) continue;
+    if (k.nests[n].contraction || is_gather(k.nests[n])) continue;
     if (env.vector.empty()) throw Infeasible(fmt::format("kernel '{}' needs a vector unit and the machine has none", k.name));
     const VectorUnit& u = env.vector.front();
     const double rate = [&] {
@@ -320,9 +330,22 @@ Evaluator::Box Evaluator::box(std::size_t tensor, const FlatMapping& m, int dept
   return b;
 }
 
+Evaluator::Box Evaluator::gathered_box(std::size_t table, const FlatMapping& m, const std::array<int, kMaxDims>& position) const {
+  for (const KernelNest& nest : k_.nests) {
+    if (!is_gather(nest) || nest.ins[0].tensor != static_cast<int>(table)) continue;
+    const auto out = static_cast<std::size_t>(nest.out.tensor);
+    Box b = box(out, m, m.depth[out], position);
+    // Rows of the table are contiguous; how many elements one index brings is the run.
+    const Shape& s = shapes_[table].shape;
+    b.run = s.empty() ? 1 : std::max<std::int64_t>(1, std::min(b.elements, s.back()));
+    return b;
+  }
+  return {};
+}
+
 bool Evaluator::shared_load(const TensorPlan& p) const {
   const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
-  const Axes a = load && !p.resident && p.path.multicast ? shared_axes(p) : Axes{};
+  const Axes a = load && !p.resident && !p.gathered && p.path.multicast ? shared_axes(p) : Axes{};
   return a.any();
 }
 
@@ -342,7 +365,7 @@ bool Evaluator::fit(FlatMapping& m) const {
   std::array<std::int64_t, 64> used{};
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const TensorPlan& p = plans_[t];
-    if (p.resident || (dma_only_ && p.use == TensorUse::side_input)) continue;
+    if (p.resident || p.gathered || (dma_only_ && p.use == TensorUse::side_input)) continue;
     bytes[t] = box(t, m, m.depth[t], position).elements * p.element_bytes;
     used[p.memory.index()] += bytes[t];
   }
@@ -371,7 +394,7 @@ std::string Evaluator::shortfall(const FlatMapping& m) const {
   std::vector<std::int64_t> used(env_.available.size(), 0);
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const TensorPlan& p = plans_[t];
-    if (p.resident || (dma_only_ && p.use == TensorUse::side_input)) continue;
+    if (p.resident || p.gathered || (dma_only_ && p.use == TensorUse::side_input)) continue;
     used[p.memory.index()] += box(t, m, m.depth[t], position).elements * p.element_bytes * m.buffers[t];
   }
   for (std::size_t i = 0; i < used.size(); ++i) {
@@ -396,18 +419,20 @@ MappingCost Evaluator::cost(const FlatMapping& m) const {
   bool overlap = true;
   int epilogue_depth = m.loops;
   for (std::size_t t = 0; t < plans_.size(); ++t) {
+    if (plans_[t].use == TensorUse::psum || plans_[t].use == TensorUse::output) epilogue_depth = std::min(epilogue_depth, m.depth[t]);
+  }
+  for (std::size_t t = 0; t < plans_.size(); ++t) {
     const TensorPlan& p = plans_[t];
-    if (p.use == TensorUse::psum || p.use == TensorUse::output) epilogue_depth = std::min(epilogue_depth, m.depth[t]);
     const bool store = p.use == TensorUse::output || (p.use == TensorUse::psum && k_.tensors[t].kind == KernelTensorKind::output);
     const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
     if (p.resident || (!store && !load)) continue;
-    const Box b = box(t, m, m.depth[t], position);
+    const Box b = p.gathered ? gathered_box(t, m, position) : box(t, m, m.depth[t], position);
     const double bytes = static_cast<double>(b.elements * p.element_bytes);
-    const double times = outside[static_cast<std::size_t>(m.depth[t])];
+    const double times = outside[static_cast<std::size_t>(p.gathered ? epilogue_depth : m.depth[t])];
     const double requests = static_cast<double>(ceil_div(b.elements, b.run) * ceil_div(b.run * p.element_bytes, p.path.max_request));
     const double one = std::max(bytes * p.path.cycles_per_byte, requests * p.path.latency / static_cast<double>(p.path.outstanding));
     double receivers = 1;
-    if (load && p.path.multicast) {
+    if (load && !p.gathered && p.path.multicast) {
       for (const SplitView v : {SplitView{true}, SplitView{false}}) receivers *= v.receivers(splits_, p.relevant, k_);
     }
     (store ? c.store : c.load) += times * (one + p.path.latency / 4);
@@ -465,7 +490,7 @@ double Evaluator::lower_bound() const {
   double shared = 0;
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const TensorPlan& p = plans_[t];
-    if (p.resident || !p.path.exists) continue;
+    if (p.resident || p.gathered || !p.path.exists) continue;
     const double bytes = static_cast<double>(std::min(element_count(shapes_[t].shape), whole(t))) * static_cast<double>(p.element_bytes);
     shared += bytes * std::max(p.path.shared_cycles_per_byte, p.path.cycles_per_byte / static_cast<double>(env_.grid.cores()));
   }
@@ -499,10 +524,10 @@ Mapping Evaluator::expand(const FlatMapping& f) const {
     const TensorPlan& p = plans_[t];
     Placement place{static_cast<int>(t), p.memory, f.depth[t], f.buffers[t], p.resident, {}};
     const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
-    if (load && !p.resident && p.path.multicast) {
+    if (load && !p.resident && !p.gathered && p.path.multicast) {
       place.multicast = shared_axes(p);
     }
-    if (dma_only_ && p.use == TensorUse::side_input) place.memory = MemoryId();
+    if (p.gathered || (dma_only_ && p.use == TensorUse::side_input)) place.memory = MemoryId();
     m.placements.push_back(place);
   }
   m.array = array_;

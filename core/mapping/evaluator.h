@@ -29,6 +29,7 @@ enum class TensorUse : std::uint8_t { main_in0, main_in1, side_input, psum, outp
 struct TensorPlan {
   TensorUse use = TensorUse::temp;
   bool resident = false;
+  bool gathered = false;                         ///< a table: only the elements asked for are moved
   MemoryId memory;                               ///< of the tile (or the home, where resident)
   MemoryId home;
   PathRate path;                                 ///< load of inputs, store of outputs
@@ -74,6 +75,7 @@ class Evaluator {
     std::int64_t elements = 1, run = 1;           ///< run: contiguous elements in the home
   };
   Box box(std::size_t tensor, const FlatMapping& m, int depth, const std::array<int, kMaxDims>& position) const;
+  Box gathered_box(std::size_t table, const FlatMapping& m, const std::array<int, kMaxDims>& position) const;
   Axes shared_axes(const TensorPlan& p) const;    ///< along which one load may serve all cores
   bool shared_load(const TensorPlan& p) const;
   std::int64_t whole(std::size_t tensor) const;   ///< elements of a tensor that the kernel touches

@@ -410,6 +410,12 @@ class Builder {
 
 }  // namespace
 
+bool is_gather(const KernelNest& nest) {
+  return std::any_of(nest.ins.begin(), nest.ins.end(), [](const KernelAccess& a) {
+    return std::any_of(a.dims.begin(), a.dims.end(), [](const AccessDim& d) { return d.index_operand.has_value(); });
+  });
+}
+
 std::int64_t Kernel::macs() const {
   if (!has_contraction()) return 0;
   std::int64_t n = 1;

@@ -48,6 +48,9 @@ struct KernelNest {
   double zero[2] = {0, 0};
 };
 
+/// A nest that looks elements up by an index operand: executed by a DMA engine, straight from the table's home.
+bool is_gather(const KernelNest& nest);
+
 /// A dimension that may be tiled. Reduction dimensions belong to the contraction alone.
 struct KernelDim {
   std::string name;

@@ -24,8 +24,9 @@ bool known_non_negative(const OpContext& c) {
 }
 
 // Makes the indices non-negative in a temporary if needed; returns the slot to read them from.
-// `extents[j]`: what to add along the last axis' entry j; one entry for all where the axis means nothing.
-Slot usable_indices(const OpContext& c, NestProgram& p, const std::vector<std::int64_t>& extents) {
+// `extents[j]`: what to add along the last axis' entry j; one entry for all where the axis means nothing. `first` is
+// the output dimension that the indices' first dimension becomes: they share a name, so that both can be tiled.
+Slot usable_indices(const OpContext& c, NestProgram& p, const std::vector<std::int64_t>& extents, std::size_t first = 0) {
   if (known_non_negative(c)) return input_slot(1);
   const TensorType& t = c.type(1);
   p.temps.push_back(t);
@@ -36,7 +37,7 @@ Slot usable_indices(const OpContext& c, NestProgram& p, const std::vector<std::i
     Access in = access(input_slot(1), {});
     for (std::size_t i = 0; i < rank; ++i)
       in.dims.push_back(extents.size() > 1 && i + 1 == rank ? fixed(static_cast<std::int64_t>(j))
-                                                            : at(add_dim(nest, "i" + std::to_string(i), t.shape[i])));
+                                                            : at(add_dim(nest, "d" + std::to_string(first + i), t.shape[i])));
     nest.out = in;
     nest.out.slot = temp;
     nest.ins = {std::move(in)};
@@ -89,7 +90,7 @@ void register_plain(OpRegistry& r) {
     const TensorType& t = c.outputs[0];
     const std::size_t axis = axis_of(c), index_rank = c.shape(1).size();
     NestProgram p;
-    const Slot indices = usable_indices(c, p, {c.shape(0)[axis]});
+    const Slot indices = usable_indices(c, p, {c.shape(0)[axis]}, axis);
     Nest nest = nest_over(t.shape);
     std::vector<AccessDim> data, index;
     for (std::size_t i = 0; i < c.shape(0).size(); ++i)

@@ -107,6 +107,8 @@ Plan plan_of(const OpContext& c) {
     const std::vector<double> roi = constant_reals(c, 1);
     if (roi.size() != 2 * axes.size())
       c.reject(fmt::format("{} values of the region for {} axes", roi.size(), axes.size()));
+    for (const double r : roi)
+      if (!(std::abs(r) < 1e6)) c.reject(fmt::format("the region of interest holds {}", r));
     for (std::size_t i = 0; i < axes.size(); ++i) {
       p.axes[axes[i]].roi_start = roi[i];
       p.axes[axes[i]].roi_end = roi[axes.size() + i];

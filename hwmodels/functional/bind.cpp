@@ -23,7 +23,8 @@ void bind_operand(const Program& program, const Operand& operand, bool is_output
   out.step.fill(0);
   out.checked.clear();
   out.indexed = false;
-  if (operand.ring) out.base += floor_mod(evaluate(operand.ring->sequence, vars), operand.ring->depth) * operand.ring->stride;
+  if (operand.ring)
+    out.base += floor_mod(evaluate(operand.ring->sequence, vars), operand.ring->depth) * operand.ring->stride;
   out.lowest = out.base;
   out.highest = out.base + element_bytes(operand.type);
   bool empty = false;
@@ -47,8 +48,9 @@ void bind_operand(const Program& program, const Operand& operand, bool is_output
       out.indexed = out.indexed || dim.index_operand.has_value();
       out.checked.push_back(checked);
       if (!dim.index_operand && !out.has_fill)
-        throw InputError("program", fmt::format("{}: coordinates {} to {} of dimension {} leave the {} elements of '{}'",
-                                                what, low, high, d, dim.size, buffer.name));
+        throw InputError(
+            "program", fmt::format("{}: coordinates {} to {} of dimension {} leave the {} elements of '{}'", what, low,
+                                   high, d, dim.size, buffer.name));
       low = dim.index_operand ? 0 : std::max<std::int64_t>(low, 0);
       high = dim.index_operand ? dim.size - 1 : std::min(high, dim.size - 1);
       empty = empty || high < low;
@@ -57,9 +59,9 @@ void bind_operand(const Program& program, const Operand& operand, bool is_output
     (dim.stride < 0 ? out.lowest : out.highest) += high * dim.stride;
   }
   if (!empty && (out.lowest < buffer.address || out.highest > buffer.address + buffer.bytes))
-    throw InputError("program", fmt::format("{}: bytes {} to {} of buffer '{}', which has {}", what,
-                                            out.lowest - buffer.address, out.highest - buffer.address, buffer.name,
-                                            buffer.bytes));
+    throw InputError("program",
+                     fmt::format("{}: bytes {} to {} of buffer '{}', which has {}", what, out.lowest - buffer.address,
+                                 out.highest - buffer.address, buffer.name, buffer.bytes));
 }
 
 namespace {
@@ -68,11 +70,11 @@ namespace {
 struct Coordinate {
   std::int64_t start = 0, size = 0;
   bool bounded = false;
-  std::vector<std::pair<std::size_t, std::int64_t>> terms;   ///< iteration dimensions of extent > 1
+  std::vector<std::pair<std::size_t, std::int64_t>> terms;  ///< iteration dimensions of extent > 1
 };
 
 std::int64_t distinct_values(const Coordinate& c, std::span<const std::int64_t> extents) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps;   // (|coefficient|, extent)
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // (|coefficient|, extent)
   std::int64_t start = c.start, span = 0;
   for (const auto& [i, k] : c.terms) {
     if (k < 0) start += k * (extents[i] - 1);

@@ -13,7 +13,7 @@
 namespace assay {
 
 inline constexpr std::size_t kMaxIter = 16;
-using Steps = std::array<std::int64_t, kMaxIter>;   ///< by iteration dimension
+using Steps = std::array<std::int64_t, kMaxIter>;  ///< by iteration dimension
 
 /// A view dimension whose coordinate must be looked at: it may leave the bounds, or an index is added to it.
 struct CheckedDim {
@@ -33,7 +33,7 @@ struct BoundOperand {
   Steps step{};
   std::vector<CheckedDim> checked;
   bool indexed = false;
-  std::int64_t lowest = 0, highest = 0;   ///< addresses of in-bounds elements lie in [lowest, highest)
+  std::int64_t lowest = 0, highest = 0;  ///< addresses of in-bounds elements lie in [lowest, highest)
 };
 
 /// Throws InputError where an element would lie outside the operand's buffer, or a coordinate outside its bounds

@@ -47,11 +47,16 @@ void convert_run(DType type, const std::byte* from, std::int64_t stride, T* to, 
       }
     };
     switch (type) {
-      case DType::f32: return each(float{}, [](float v) { return v; });
-      case DType::f64: return each(double{}, [](double v) { return v; });
-      case DType::f16: return each(std::uint16_t{}, from_f16);
-      case DType::bf16: return each(std::uint16_t{}, from_bf16);
-      default: break;
+      case DType::f32:
+        return each(float{}, [](float v) { return v; });
+      case DType::f64:
+        return each(double{}, [](double v) { return v; });
+      case DType::f16:
+        return each(std::uint16_t{}, from_f16);
+      case DType::bf16:
+        return each(std::uint16_t{}, from_bf16);
+      default:
+        break;
     }
   }
 }
@@ -127,7 +132,8 @@ void ContractRunner::pack(const BoundOperand& o, const Table& rows, const Table&
 
 template <class Acc>
 void ContractRunner::store(const Command& command, const BoundOperand& out, const Acc* block, const Table& m,
-                           const Table& n, std::int64_t base, std::int64_t m_begin, std::int64_t m_end, bool accumulate) {
+                           const Table& n, std::int64_t base, std::int64_t m_begin, std::int64_t m_end,
+                           bool accumulate) {
   const auto width = static_cast<std::int64_t>(n.offset.size());
   const bool even = width < 2 || [&] {
     const std::int64_t step = n.offset[1] - n.offset[0];
@@ -155,7 +161,7 @@ void ContractRunner::store(const Command& command, const BoundOperand& out, cons
       store_run(out.type, value, 0, to, stride, count);
     }
   };
-  if (width == 1 && m_end - m_begin > 1) {   // one column: run down it where it is evenly spaced
+  if (width == 1 && m_end - m_begin > 1) {  // one column: run down it where it is evenly spaced
     for (std::int64_t r = m_begin; r < m_end;) {
       const auto first = static_cast<std::size_t>(r);
       std::int64_t count = 1, down = 0;
@@ -165,7 +171,8 @@ void ContractRunner::store(const Command& command, const BoundOperand& out, cons
         if (m.offset[i] - m.offset[i - 1] != down) break;
         ++count;
       }
-      run(block + (r - m_begin), out.memory + base + m.offset[first] + n.offset[0], down, static_cast<std::size_t>(count));
+      run(block + (r - m_begin), out.memory + base + m.offset[first] + n.offset[0], down,
+          static_cast<std::size_t>(count));
       r += count;
     }
     return;

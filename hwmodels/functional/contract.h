@@ -20,10 +20,10 @@ class ContractRunner {
   /// Offsets of one role's iteration points in an operand, and the coordinates that must be looked at.
   struct Table {
     std::vector<std::int64_t> offset;
-    std::vector<std::vector<std::int64_t>> coordinate;   ///< by checked dimension
+    std::vector<std::vector<std::int64_t>> coordinate;  ///< by checked dimension
   };
   struct Roles {
-    std::vector<std::size_t> dims[4];                    ///< by DimRole
+    std::vector<std::size_t> dims[4];  ///< by DimRole
     std::int64_t size[4] = {1, 1, 1, 1};
   };
   Table table(const BoundOperand& o, const Roles& roles, DimRole role, std::span<const std::int64_t> extents) const;
@@ -38,8 +38,8 @@ class ContractRunner {
   void store(const Command& command, const BoundOperand& out, const Acc* block, const Table& m, const Table& n,
              std::int64_t base, std::int64_t m_begin, std::int64_t m_end, bool accumulate);
 
-  std::vector<std::byte> a_, b_, c_;                     ///< packed operands, kept between commands
-  std::int64_t a_valid_ = 0, b_valid_ = 0;               ///< in-bounds elements of the whole command
+  std::vector<std::byte> a_, b_, c_;        ///< packed operands, kept between commands
+  std::int64_t a_valid_ = 0, b_valid_ = 0;  ///< in-bounds elements of the whole command
 };
 
 }  // namespace assay

@@ -25,8 +25,8 @@ struct Fold {
 };
 
 /// Folds of a role over an array axis of `size`, of the points whose axis position is in [begin, end).
-std::vector<Fold> folds(const std::vector<RolePoint>& points, std::int64_t size, const std::vector<std::int64_t>& values,
-                        std::int64_t begin, std::int64_t end) {
+std::vector<Fold> folds(const std::vector<RolePoint>& points, std::int64_t size,
+                        const std::vector<std::int64_t>& values, std::int64_t begin, std::int64_t end) {
   std::map<std::pair<std::int64_t, std::int64_t>, Fold> by_position;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].axis < begin || points[i].axis >= end) continue;
@@ -80,7 +80,8 @@ std::vector<RolePoint> role_points(const Command& command, const std::vector<Dim
     std::vector<RolePoint> next;
     for (const RolePoint& p : points)
       for (std::int64_t i = 0; i < extents[d]; ++i)
-        next.push_back(on_axis ? RolePoint{p.axis * extents[d] + i, p.rest} : RolePoint{p.axis, p.rest * extents[d] + i});
+        next.push_back(on_axis ? RolePoint{p.axis * extents[d] + i, p.rest}
+                               : RolePoint{p.axis, p.rest * extents[d] + i});
     points = std::move(next);
   }
   return points;
@@ -108,7 +109,7 @@ void count_folds(const MatrixUnit& unit, Dataflow dataflow, std::span<const std:
   std::int64_t a_elements = 0, slots = 0;
   for (const std::int64_t v : valid.a) a_elements += v;
   for (const auto& [begin, end] : shares(all(n), unit.count)) {
-    const std::vector<Fold> whole = folds(n, end - begin, valid.b, begin, end);   // one per `rest`
+    const std::vector<Fold> whole = folds(n, end - begin, valid.b, begin, end);  // one per `rest`
     std::int64_t width = 0, b_elements = 0;
     for (const Fold& f : whole) width += f.points, b_elements += f.sum;
     const auto partial_sums = [&](std::int64_t elements, bool first) {
@@ -186,7 +187,7 @@ void count_pe_array(const Machine& machine, const MatrixUnit& unit, const Comman
     };
     std::int64_t revisits = 1, receivers = 1;
     walk([&](std::size_t d) { return varies(command.in[0], d); }, revisits, receivers);
-    counts.a_reads += a_elements * revisits;   // A does not vary with the split dimension
+    counts.a_reads += a_elements * revisits;  // A does not vary with the split dimension
     delivered[0] += a_elements * receivers;
     walk([&](std::size_t d) { return varies(command.in[1], d); }, revisits, receivers);
     const std::int64_t b_part = b_elements / whole * (end - begin);

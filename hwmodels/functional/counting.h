@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -43,7 +42,7 @@
 namespace assay {
 
 struct ContractCounts {
-  std::int64_t a_reads = 0, b_reads = 0, out_reads = 0, out_writes = 0;   ///< elements of core memories
+  std::int64_t a_reads = 0, b_reads = 0, out_reads = 0, out_writes = 0;  ///< elements of core memories
   std::int64_t macs = 0, padded_macs = 0;
   struct RegisterFile {
     MemoryId memory;

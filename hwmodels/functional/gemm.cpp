@@ -63,7 +63,8 @@ void gemm(const double* a, const double* b, double* c, std::int64_t m, std::int6
   eigen_gemm(a, b, c, m, n, k);
 }
 
-void gemm(const std::int16_t* a, const std::int16_t* b, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k) {
+void gemm(const std::int16_t* a, const std::int16_t* b, std::int32_t* c, std::int64_t m, std::int64_t n,
+          std::int64_t k) {
   const auto add = [](std::int32_t& to, std::int32_t v) {
     to = static_cast<std::int32_t>(static_cast<std::uint32_t>(to) + static_cast<std::uint32_t>(v));
   };
@@ -91,7 +92,8 @@ void gemm(const std::int16_t* a, const std::int16_t* b, std::int32_t* c, std::in
   }
 }
 
-void gemm(const std::int64_t* a, const std::int64_t* b, std::int64_t* c, std::int64_t m, std::int64_t n, std::int64_t k) {
+void gemm(const std::int64_t* a, const std::int64_t* b, std::int64_t* c, std::int64_t m, std::int64_t n,
+          std::int64_t k) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       std::uint64_t sum = 0;

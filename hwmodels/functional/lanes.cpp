@@ -52,33 +52,54 @@ void store_as(const In* in, std::byte* to, std::int64_t stride, std::size_t n, F
 /// A 64-bit value wrapped to an integer type's width, or 0/1 for booleans.
 std::int64_t wrap(DType t, std::int64_t v) {
   switch (t) {
-    case DType::i4: return wrap_i4(v);
-    case DType::u4: return wrap_u4(v);
-    case DType::i8: return static_cast<std::int8_t>(v);
-    case DType::u8: return static_cast<std::uint8_t>(v);
-    case DType::i16: return static_cast<std::int16_t>(v);
-    case DType::u16: return static_cast<std::uint16_t>(v);
-    case DType::i32: return static_cast<std::int32_t>(v);
-    case DType::u32: return static_cast<std::uint32_t>(v);
-    case DType::boolean: return v != 0;
-    default: return v;
+    case DType::i4:
+      return wrap_i4(v);
+    case DType::u4:
+      return wrap_u4(v);
+    case DType::i8:
+      return static_cast<std::int8_t>(v);
+    case DType::u8:
+      return static_cast<std::uint8_t>(v);
+    case DType::i16:
+      return static_cast<std::int16_t>(v);
+    case DType::u16:
+      return static_cast<std::uint16_t>(v);
+    case DType::i32:
+      return static_cast<std::int32_t>(v);
+    case DType::u32:
+      return static_cast<std::uint32_t>(v);
+    case DType::boolean:
+      return v != 0;
+    default:
+      return v;
   }
 }
 
 template <class From>
 std::int64_t to_integer(DType t, From v) {
   switch (t) {
-    case DType::i4: return v != v ? 0 : std::min<std::int64_t>(7, std::max<std::int64_t>(-8, convert_scalar<std::int8_t>(v)));
-    case DType::u4: return v != v ? 0 : std::min<std::int64_t>(15, convert_scalar<std::uint8_t>(v));
-    case DType::i8: return convert_scalar<std::int8_t>(v);
-    case DType::u8: return convert_scalar<std::uint8_t>(v);
-    case DType::i16: return convert_scalar<std::int16_t>(v);
-    case DType::u16: return convert_scalar<std::uint16_t>(v);
-    case DType::i32: return convert_scalar<std::int32_t>(v);
-    case DType::u32: return convert_scalar<std::uint32_t>(v);
-    case DType::i64: return convert_scalar<std::int64_t>(v);
-    case DType::u64: return static_cast<std::int64_t>(convert_scalar<std::uint64_t>(v));
-    default: return v != From{0};
+    case DType::i4:
+      return v != v ? 0 : std::min<std::int64_t>(7, std::max<std::int64_t>(-8, convert_scalar<std::int8_t>(v)));
+    case DType::u4:
+      return v != v ? 0 : std::min<std::int64_t>(15, convert_scalar<std::uint8_t>(v));
+    case DType::i8:
+      return convert_scalar<std::int8_t>(v);
+    case DType::u8:
+      return convert_scalar<std::uint8_t>(v);
+    case DType::i16:
+      return convert_scalar<std::int16_t>(v);
+    case DType::u16:
+      return convert_scalar<std::uint16_t>(v);
+    case DType::i32:
+      return convert_scalar<std::int32_t>(v);
+    case DType::u32:
+      return convert_scalar<std::uint32_t>(v);
+    case DType::i64:
+      return convert_scalar<std::int64_t>(v);
+    case DType::u64:
+      return static_cast<std::int64_t>(convert_scalar<std::uint64_t>(v));
+    default:
+      return v != From{0};
   }
 }
 
@@ -101,18 +122,24 @@ std::int64_t extreme(DType t, bool highest) {
   const int width = bits(t);
   if (t == DType::boolean) return highest;
   if (!is_signed(t)) return highest ? (width == 64 ? -1 : (std::int64_t{1} << width) - 1) : 0;
-  const std::int64_t top = width == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (width - 1)) - 1;
+  const std::int64_t top =
+      width == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (width - 1)) - 1;
   return highest ? top : -top - 1;
 }
 
 template <class T>
 T fold_one(Combine c, T a, T b) {
   switch (c) {
-    case Combine::sum: return a + b;
-    case Combine::product: return a * b;
-    case Combine::max: return a != a || a > b ? a : b;   // NaN of either side stays
-    case Combine::min: return a != a || a < b ? a : b;
-    case Combine::none: return b;
+    case Combine::sum:
+      return a + b;
+    case Combine::product:
+      return a * b;
+    case Combine::max:
+      return a != a || a > b ? a : b;  // NaN of either side stays
+    case Combine::min:
+      return a != a || a < b ? a : b;
+    case Combine::none:
+      return b;
   }
   return b;
 }
@@ -120,11 +147,16 @@ std::int64_t fold_integer(Combine c, DType t, std::int64_t a, std::int64_t b) {
   const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
   const bool less = t == DType::u64 ? ua < ub : a < b;
   switch (c) {
-    case Combine::sum: return wrap(t, static_cast<std::int64_t>(ua + ub));
-    case Combine::product: return wrap(t, static_cast<std::int64_t>(ua * ub));
-    case Combine::max: return less ? b : a;
-    case Combine::min: return less ? a : b;
-    case Combine::none: return b;
+    case Combine::sum:
+      return wrap(t, static_cast<std::int64_t>(ua + ub));
+    case Combine::product:
+      return wrap(t, static_cast<std::int64_t>(ua * ub));
+    case Combine::max:
+      return less ? b : a;
+    case Combine::min:
+      return less ? a : b;
+    case Combine::none:
+      return b;
   }
   return b;
 }
@@ -141,21 +173,33 @@ void load_run(DType t, const std::byte* from, std::int64_t stride, Lanes& to, st
   std::int64_t* i = to.i64() + at;
   const auto same = [](auto v) { return static_cast<std::int64_t>(v); };
   switch (t) {
-    case DType::f32: return load_as<float>(from, stride, f, n, [](float v) { return v; });
-    case DType::f16: return load_as<std::uint16_t>(from, stride, f, n, [table = f16_table()](std::uint16_t v) { return table[v]; });
-    case DType::bf16: return load_as<std::uint16_t>(from, stride, f, n, from_bf16);
-    case DType::f64: return load_as<double>(from, stride, to.f64() + at, n, [](double v) { return v; });
+    case DType::f32:
+      return load_as<float>(from, stride, f, n, [](float v) { return v; });
+    case DType::f16:
+      return load_as<std::uint16_t>(from, stride, f, n, [table = f16_table()](std::uint16_t v) { return table[v]; });
+    case DType::bf16:
+      return load_as<std::uint16_t>(from, stride, f, n, from_bf16);
+    case DType::f64:
+      return load_as<double>(from, stride, to.f64() + at, n, [](double v) { return v; });
     case DType::i4:
-    case DType::i8: return load_as<std::int8_t>(from, stride, i, n, same);
+    case DType::i8:
+      return load_as<std::int8_t>(from, stride, i, n, same);
     case DType::u4:
-    case DType::u8: return load_as<std::uint8_t>(from, stride, i, n, same);
-    case DType::boolean: return load_as<std::uint8_t>(from, stride, i, n, [](std::uint8_t v) { return std::int64_t{v != 0}; });
-    case DType::i16: return load_as<std::int16_t>(from, stride, i, n, same);
-    case DType::u16: return load_as<std::uint16_t>(from, stride, i, n, same);
-    case DType::i32: return load_as<std::int32_t>(from, stride, i, n, same);
-    case DType::u32: return load_as<std::uint32_t>(from, stride, i, n, same);
+    case DType::u8:
+      return load_as<std::uint8_t>(from, stride, i, n, same);
+    case DType::boolean:
+      return load_as<std::uint8_t>(from, stride, i, n, [](std::uint8_t v) { return std::int64_t{v != 0}; });
+    case DType::i16:
+      return load_as<std::int16_t>(from, stride, i, n, same);
+    case DType::u16:
+      return load_as<std::uint16_t>(from, stride, i, n, same);
+    case DType::i32:
+      return load_as<std::int32_t>(from, stride, i, n, same);
+    case DType::u32:
+      return load_as<std::uint32_t>(from, stride, i, n, same);
     case DType::i64:
-    case DType::u64: return load_as<std::int64_t>(from, stride, i, n, same);
+    case DType::u64:
+      return load_as<std::int64_t>(from, stride, i, n, same);
   }
 }
 
@@ -163,29 +207,43 @@ void store_run(DType t, const Lanes& from, std::size_t at, std::byte* to, std::i
   const float* f = from.f32() + at;
   const std::int64_t* i = from.i64() + at;
   switch (t) {
-    case DType::f32: return store_as<float>(f, to, stride, n, [](float v) { return v; });
-    case DType::f16: return store_as<std::uint16_t>(f, to, stride, n, to_f16);
-    case DType::bf16: return store_as<std::uint16_t>(f, to, stride, n, to_bf16);
-    case DType::f64: return store_as<double>(from.f64() + at, to, stride, n, [](double v) { return v; });
+    case DType::f32:
+      return store_as<float>(f, to, stride, n, [](float v) { return v; });
+    case DType::f16:
+      return store_as<std::uint16_t>(f, to, stride, n, to_f16);
+    case DType::bf16:
+      return store_as<std::uint16_t>(f, to, stride, n, to_bf16);
+    case DType::f64:
+      return store_as<double>(from.f64() + at, to, stride, n, [](double v) { return v; });
     case DType::i4:
     case DType::u4:
     case DType::boolean:
     case DType::i8:
-    case DType::u8: return store_as<std::uint8_t>(i, to, stride, n, [](std::int64_t v) { return static_cast<std::uint8_t>(v); });
+    case DType::u8:
+      return store_as<std::uint8_t>(i, to, stride, n, [](std::int64_t v) { return static_cast<std::uint8_t>(v); });
     case DType::i16:
-    case DType::u16: return store_as<std::uint16_t>(i, to, stride, n, [](std::int64_t v) { return static_cast<std::uint16_t>(v); });
+    case DType::u16:
+      return store_as<std::uint16_t>(i, to, stride, n, [](std::int64_t v) { return static_cast<std::uint16_t>(v); });
     case DType::i32:
-    case DType::u32: return store_as<std::uint32_t>(i, to, stride, n, [](std::int64_t v) { return static_cast<std::uint32_t>(v); });
+    case DType::u32:
+      return store_as<std::uint32_t>(i, to, stride, n, [](std::int64_t v) { return static_cast<std::uint32_t>(v); });
     case DType::i64:
-    case DType::u64: return store_as<std::int64_t>(i, to, stride, n, [](std::int64_t v) { return v; });
+    case DType::u64:
+      return store_as<std::int64_t>(i, to, stride, n, [](std::int64_t v) { return v; });
   }
 }
 
 void fill_run(DType t, double value, Lanes& to, std::size_t at, std::size_t n) {
   switch (lane_class(t)) {
-    case LaneClass::real32: std::fill_n(to.f32() + at, n, rounded(t, static_cast<float>(value))); break;
-    case LaneClass::real64: std::fill_n(to.f64() + at, n, value); break;
-    case LaneClass::integer: std::fill_n(to.i64() + at, n, to_integer(t, value)); break;
+    case LaneClass::real32:
+      std::fill_n(to.f32() + at, n, rounded(t, static_cast<float>(value)));
+      break;
+    case LaneClass::real64:
+      std::fill_n(to.f64() + at, n, value);
+      break;
+    case LaneClass::integer:
+      std::fill_n(to.i64() + at, n, to_integer(t, value));
+      break;
   }
 }
 
@@ -204,23 +262,31 @@ void cast_lanes(DType from_type, const Lanes& from, DType to_type, Lanes& to, st
   const bool unsigned_64 = from_type == DType::u64;
   switch (b) {
     case LaneClass::real32:
-      if (a == LaneClass::real32) convert(to.f32(), from.f32(), [](float v) { return v; });
-      else if (a == LaneClass::real64) convert(to.f32(), from.f64(), [](double v) { return static_cast<float>(v); });
-      else convert(to.f32(), from.i64(), [&](std::int64_t v) {
-        return unsigned_64 ? static_cast<float>(static_cast<std::uint64_t>(v)) : static_cast<float>(v);
-      });
+      if (a == LaneClass::real32)
+        convert(to.f32(), from.f32(), [](float v) { return v; });
+      else if (a == LaneClass::real64)
+        convert(to.f32(), from.f64(), [](double v) { return static_cast<float>(v); });
+      else
+        convert(to.f32(), from.i64(), [&](std::int64_t v) {
+          return unsigned_64 ? static_cast<float>(static_cast<std::uint64_t>(v)) : static_cast<float>(v);
+        });
       round_lanes(to_type, to.f32(), n);
       break;
     case LaneClass::real64:
-      if (a == LaneClass::real32) convert(to.f64(), from.f32(), [](float v) { return static_cast<double>(v); });
-      else convert(to.f64(), from.i64(), [&](std::int64_t v) {
-        return unsigned_64 ? static_cast<double>(static_cast<std::uint64_t>(v)) : static_cast<double>(v);
-      });
+      if (a == LaneClass::real32)
+        convert(to.f64(), from.f32(), [](float v) { return static_cast<double>(v); });
+      else
+        convert(to.f64(), from.i64(), [&](std::int64_t v) {
+          return unsigned_64 ? static_cast<double>(static_cast<std::uint64_t>(v)) : static_cast<double>(v);
+        });
       break;
     case LaneClass::integer:
-      if (a == LaneClass::real32) convert(to.i64(), from.f32(), [&](float v) { return to_integer(to_type, v); });
-      else if (a == LaneClass::real64) convert(to.i64(), from.f64(), [&](double v) { return to_integer(to_type, v); });
-      else convert(to.i64(), from.i64(), [&](std::int64_t v) { return wrap(to_type, v); });
+      if (a == LaneClass::real32)
+        convert(to.i64(), from.f32(), [&](float v) { return to_integer(to_type, v); });
+      else if (a == LaneClass::real64)
+        convert(to.i64(), from.f64(), [&](double v) { return to_integer(to_type, v); });
+      else
+        convert(to.i64(), from.i64(), [&](std::int64_t v) { return wrap(to_type, v); });
       break;
   }
 }

@@ -41,42 +41,78 @@ template <class T>
 void real_op(ScalarOp op, DType type, T* out, const T* a, const T* b, std::size_t n) {
   const T one = 1;
   switch (op) {
-    case ScalarOp::add: return map2(out, a, b, n, [](T x, T y) { return x + y; });
-    case ScalarOp::sub: return map2(out, a, b, n, [](T x, T y) { return x - y; });
-    case ScalarOp::mul: return map2(out, a, b, n, [](T x, T y) { return x * y; });
-    case ScalarOp::div: return map2(out, a, b, n, [](T x, T y) { return x / y; });
-    case ScalarOp::mod: return map2(out, a, b, n, python_mod<T>);
-    case ScalarOp::fmod: return map2(out, a, b, n, [](T x, T y) { return std::fmod(x, y); });
-    case ScalarOp::pow: return map2(out, a, b, n, [](T x, T y) { return std::pow(x, y); });
-    case ScalarOp::min: return map2(out, a, b, n, [](T x, T y) { return x != x || x < y ? x : y; });
-    case ScalarOp::max: return map2(out, a, b, n, [](T x, T y) { return x != x || x > y ? x : y; });
-    case ScalarOp::neg: return map1(out, a, n, [](T x) { return -x; });
-    case ScalarOp::abs: return map1(out, a, n, [](T x) { return std::abs(x); });
-    case ScalarOp::sign: return map1(out, a, n, [](T x) { return x != x ? x : T(x > 0) - T(x < 0); });
-    case ScalarOp::floor: return map1(out, a, n, [](T x) { return std::floor(x); });
-    case ScalarOp::ceil: return map1(out, a, n, [](T x) { return std::ceil(x); });
-    case ScalarOp::round_even: return map1(out, a, n, [](T x) { return std::nearbyint(x); });
-    case ScalarOp::trunc: return map1(out, a, n, [](T x) { return std::trunc(x); });
-    case ScalarOp::sqrt: return map1(out, a, n, [](T x) { return std::sqrt(x); });
-    case ScalarOp::rsqrt: return map1(out, a, n, [=](T x) { return one / std::sqrt(x); });
-    case ScalarOp::reciprocal: return map1(out, a, n, [=](T x) { return one / x; });
-    case ScalarOp::exp: return map1(out, a, n, [](T x) { return std::exp(x); });
-    case ScalarOp::log: return map1(out, a, n, [](T x) { return std::log(x); });
-    case ScalarOp::sin: return map1(out, a, n, [](T x) { return std::sin(x); });
-    case ScalarOp::cos: return map1(out, a, n, [](T x) { return std::cos(x); });
-    case ScalarOp::tan: return map1(out, a, n, [](T x) { return std::tan(x); });
-    case ScalarOp::tanh: return map1(out, a, n, [](T x) { return std::tanh(x); });
-    case ScalarOp::sinh: return map1(out, a, n, [](T x) { return std::sinh(x); });
-    case ScalarOp::cosh: return map1(out, a, n, [](T x) { return std::cosh(x); });
-    case ScalarOp::asin: return map1(out, a, n, [](T x) { return std::asin(x); });
-    case ScalarOp::acos: return map1(out, a, n, [](T x) { return std::acos(x); });
-    case ScalarOp::atan: return map1(out, a, n, [](T x) { return std::atan(x); });
-    case ScalarOp::asinh: return map1(out, a, n, [](T x) { return std::asinh(x); });
-    case ScalarOp::acosh: return map1(out, a, n, [](T x) { return std::acosh(x); });
-    case ScalarOp::atanh: return map1(out, a, n, [](T x) { return std::atanh(x); });
-    case ScalarOp::erf: return map1(out, a, n, [](T x) { return std::erf(x); });
-    case ScalarOp::sigmoid: return map1(out, a, n, [=](T x) { return one / (one + std::exp(-x)); });
-    default: no_such(op, type);
+    case ScalarOp::add:
+      return map2(out, a, b, n, [](T x, T y) { return x + y; });
+    case ScalarOp::sub:
+      return map2(out, a, b, n, [](T x, T y) { return x - y; });
+    case ScalarOp::mul:
+      return map2(out, a, b, n, [](T x, T y) { return x * y; });
+    case ScalarOp::div:
+      return map2(out, a, b, n, [](T x, T y) { return x / y; });
+    case ScalarOp::mod:
+      return map2(out, a, b, n, python_mod<T>);
+    case ScalarOp::fmod:
+      return map2(out, a, b, n, [](T x, T y) { return std::fmod(x, y); });
+    case ScalarOp::pow:
+      return map2(out, a, b, n, [](T x, T y) { return std::pow(x, y); });
+    case ScalarOp::min:
+      return map2(out, a, b, n, [](T x, T y) { return x != x || x < y ? x : y; });
+    case ScalarOp::max:
+      return map2(out, a, b, n, [](T x, T y) { return x != x || x > y ? x : y; });
+    case ScalarOp::neg:
+      return map1(out, a, n, [](T x) { return -x; });
+    case ScalarOp::abs:
+      return map1(out, a, n, [](T x) { return std::abs(x); });
+    case ScalarOp::sign:
+      return map1(out, a, n, [](T x) { return x != x ? x : T(x > 0) - T(x < 0); });
+    case ScalarOp::floor:
+      return map1(out, a, n, [](T x) { return std::floor(x); });
+    case ScalarOp::ceil:
+      return map1(out, a, n, [](T x) { return std::ceil(x); });
+    case ScalarOp::round_even:
+      return map1(out, a, n, [](T x) { return std::nearbyint(x); });
+    case ScalarOp::trunc:
+      return map1(out, a, n, [](T x) { return std::trunc(x); });
+    case ScalarOp::sqrt:
+      return map1(out, a, n, [](T x) { return std::sqrt(x); });
+    case ScalarOp::rsqrt:
+      return map1(out, a, n, [=](T x) { return one / std::sqrt(x); });
+    case ScalarOp::reciprocal:
+      return map1(out, a, n, [=](T x) { return one / x; });
+    case ScalarOp::exp:
+      return map1(out, a, n, [](T x) { return std::exp(x); });
+    case ScalarOp::log:
+      return map1(out, a, n, [](T x) { return std::log(x); });
+    case ScalarOp::sin:
+      return map1(out, a, n, [](T x) { return std::sin(x); });
+    case ScalarOp::cos:
+      return map1(out, a, n, [](T x) { return std::cos(x); });
+    case ScalarOp::tan:
+      return map1(out, a, n, [](T x) { return std::tan(x); });
+    case ScalarOp::tanh:
+      return map1(out, a, n, [](T x) { return std::tanh(x); });
+    case ScalarOp::sinh:
+      return map1(out, a, n, [](T x) { return std::sinh(x); });
+    case ScalarOp::cosh:
+      return map1(out, a, n, [](T x) { return std::cosh(x); });
+    case ScalarOp::asin:
+      return map1(out, a, n, [](T x) { return std::asin(x); });
+    case ScalarOp::acos:
+      return map1(out, a, n, [](T x) { return std::acos(x); });
+    case ScalarOp::atan:
+      return map1(out, a, n, [](T x) { return std::atan(x); });
+    case ScalarOp::asinh:
+      return map1(out, a, n, [](T x) { return std::asinh(x); });
+    case ScalarOp::acosh:
+      return map1(out, a, n, [](T x) { return std::acosh(x); });
+    case ScalarOp::atanh:
+      return map1(out, a, n, [](T x) { return std::atanh(x); });
+    case ScalarOp::erf:
+      return map1(out, a, n, [](T x) { return std::erf(x); });
+    case ScalarOp::sigmoid:
+      return map1(out, a, n, [=](T x) { return one / (one + std::exp(-x)); });
+    default:
+      no_such(op, type);
   }
 }
 
@@ -88,7 +124,8 @@ std::int64_t wrapping_pow(std::int64_t base, std::int64_t exponent, bool is_unsi
   return static_cast<std::int64_t>(r);
 }
 
-void integer_op(ScalarOp op, DType type, std::int64_t* out, const std::int64_t* a, const std::int64_t* b, std::size_t n) {
+void integer_op(ScalarOp op, DType type, std::int64_t* out, const std::int64_t* a, const std::int64_t* b,
+                std::size_t n) {
   using I = std::int64_t;
   const auto u = [](I x) { return static_cast<std::uint64_t>(x); };
   const auto s = [](std::uint64_t x) { return static_cast<I>(x); };
@@ -96,11 +133,16 @@ void integer_op(ScalarOp op, DType type, std::int64_t* out, const std::int64_t* 
   const int width = bits(type);
   const auto less = [&](I x, I y) { return big ? u(x) < u(y) : x < y; };
   switch (op) {
-    case ScalarOp::add: return map2(out, a, b, n, [&](I x, I y) { return s(u(x) + u(y)); });
-    case ScalarOp::sub: return map2(out, a, b, n, [&](I x, I y) { return s(u(x) - u(y)); });
-    case ScalarOp::mul: return map2(out, a, b, n, [&](I x, I y) { return s(u(x) * u(y)); });
+    case ScalarOp::add:
+      return map2(out, a, b, n, [&](I x, I y) { return s(u(x) + u(y)); });
+    case ScalarOp::sub:
+      return map2(out, a, b, n, [&](I x, I y) { return s(u(x) - u(y)); });
+    case ScalarOp::mul:
+      return map2(out, a, b, n, [&](I x, I y) { return s(u(x) * u(y)); });
     case ScalarOp::div:
-      return map2(out, a, b, n, [&](I x, I y) { return y == 0 ? 0 : big ? s(u(x) / u(y)) : y == -1 ? s(0 - u(x)) : x / y; });
+      return map2(out, a, b, n, [&](I x, I y) {
+        return y == 0 ? 0 : big ? s(u(x) / u(y)) : y == -1 ? s(0 - u(x)) : x / y;
+      });
     case ScalarOp::mod:
     case ScalarOp::fmod:
       return map2(out, a, b, n, [&](I x, I y) {
@@ -109,27 +151,40 @@ void integer_op(ScalarOp op, DType type, std::int64_t* out, const std::int64_t* 
         const I r = x % y;
         return op == ScalarOp::mod && r != 0 && (r < 0) != (y < 0) ? r + y : r;
       });
-    case ScalarOp::pow: return map2(out, a, b, n, [&](I x, I y) { return wrapping_pow(x, y, big); });
-    case ScalarOp::min: return map2(out, a, b, n, [&](I x, I y) { return less(y, x) ? y : x; });
-    case ScalarOp::max: return map2(out, a, b, n, [&](I x, I y) { return less(x, y) ? y : x; });
-    case ScalarOp::neg: return map1(out, a, n, [&](I x) { return s(0 - u(x)); });
-    case ScalarOp::abs: return map1(out, a, n, [&](I x) { return !big && x < 0 ? s(0 - u(x)) : x; });
-    case ScalarOp::sign: return map1(out, a, n, [&](I x) { return big ? I{x != 0} : I{x > 0} - I{x < 0}; });
+    case ScalarOp::pow:
+      return map2(out, a, b, n, [&](I x, I y) { return wrapping_pow(x, y, big); });
+    case ScalarOp::min:
+      return map2(out, a, b, n, [&](I x, I y) { return less(y, x) ? y : x; });
+    case ScalarOp::max:
+      return map2(out, a, b, n, [&](I x, I y) { return less(x, y) ? y : x; });
+    case ScalarOp::neg:
+      return map1(out, a, n, [&](I x) { return s(0 - u(x)); });
+    case ScalarOp::abs:
+      return map1(out, a, n, [&](I x) { return !big && x < 0 ? s(0 - u(x)) : x; });
+    case ScalarOp::sign:
+      return map1(out, a, n, [&](I x) { return big ? I{x != 0} : I{x > 0} - I{x < 0}; });
     case ScalarOp::floor:
     case ScalarOp::ceil:
     case ScalarOp::round_even:
-    case ScalarOp::trunc: return map1(out, a, n, [](I x) { return x; });
-    case ScalarOp::bit_and: return map2(out, a, b, n, [](I x, I y) { return x & y; });
-    case ScalarOp::bit_or: return map2(out, a, b, n, [](I x, I y) { return x | y; });
-    case ScalarOp::bit_xor: return map2(out, a, b, n, [](I x, I y) { return x ^ y; });
-    case ScalarOp::bit_not: return map1(out, a, n, [](I x) { return ~x; });
-    case ScalarOp::shift_left: return map2(out, a, b, n, [&](I x, I y) { return y < 0 || y >= width ? 0 : s(u(x) << y); });
+    case ScalarOp::trunc:
+      return map1(out, a, n, [](I x) { return x; });
+    case ScalarOp::bit_and:
+      return map2(out, a, b, n, [](I x, I y) { return x & y; });
+    case ScalarOp::bit_or:
+      return map2(out, a, b, n, [](I x, I y) { return x | y; });
+    case ScalarOp::bit_xor:
+      return map2(out, a, b, n, [](I x, I y) { return x ^ y; });
+    case ScalarOp::bit_not:
+      return map1(out, a, n, [](I x) { return ~x; });
+    case ScalarOp::shift_left:
+      return map2(out, a, b, n, [&](I x, I y) { return y < 0 || y >= width ? 0 : s(u(x) << y); });
     case ScalarOp::shift_right:
       return map2(out, a, b, n, [&](I x, I y) {
         if (y < 0 || y >= width) return !big && x < 0 ? I{-1} : I{0};
         return big ? s(u(x) >> y) : x >> y;
       });
-    default: break;
+    default:
+      break;
   }
   // What is defined by real functions: through double, truncated like a cast.
   Lanes x, y;
@@ -180,8 +235,12 @@ struct Evaluator {
     const DType t = type_of(in.a);
     const Lanes &a = value(in.a), &b = as(in.b, t, spare);
     switch (lane_class(t)) {
-      case LaneClass::real32: compare_op(in.op, result.i64(), a.f32(), b.f32(), n); break;
-      case LaneClass::real64: compare_op(in.op, result.i64(), a.f64(), b.f64(), n); break;
+      case LaneClass::real32:
+        compare_op(in.op, result.i64(), a.f32(), b.f32(), n);
+        break;
+      case LaneClass::real64:
+        compare_op(in.op, result.i64(), a.f64(), b.f64(), n);
+        break;
       case LaneClass::integer:
         if (t == DType::u64)
           compare_op(in.op, result.i64(), reinterpret_cast<const std::uint64_t*>(a.raw),
@@ -222,35 +281,49 @@ struct Evaluator {
     const std::int64_t* k = condition.i64();
     if (lane_class(in.type) == LaneClass::real32)
       for (std::size_t i = 0; i < n; ++i) out.f32()[i] = k[i] != 0 ? b.f32()[i] : c.f32()[i];
-    else   // both 64-bit classes by their bits
+    else  // both 64-bit classes by their bits
       for (std::size_t i = 0; i < n; ++i) out.i64()[i] = k[i] != 0 ? b.i64()[i] : c.i64()[i];
   }
 
   void step(const ScalarInstr& in, Lanes& out) {
     switch (in.op) {
       case ScalarOp::input:
-      case ScalarOp::index: return;
-      case ScalarOp::constant: return fill_run(in.type, in.imm, out, 0, n);
-      case ScalarOp::cast: return cast_lanes(type_of(in.a), value(in.a), in.type, out, n);
-      case ScalarOp::select: return select(in, out);
+      case ScalarOp::index:
+        return;
+      case ScalarOp::constant:
+        return fill_run(in.type, in.imm, out, 0, n);
+      case ScalarOp::cast:
+        return cast_lanes(type_of(in.a), value(in.a), in.type, out, n);
+      case ScalarOp::select:
+        return select(in, out);
       case ScalarOp::less:
       case ScalarOp::less_equal:
-      case ScalarOp::equal: return comparison(in, out);
+      case ScalarOp::equal:
+        return comparison(in, out);
       case ScalarOp::logical_and:
       case ScalarOp::logical_or:
       case ScalarOp::logical_xor:
-      case ScalarOp::logical_not: return logical(in, out);
+      case ScalarOp::logical_not:
+        return logical(in, out);
       case ScalarOp::is_nan:
-      case ScalarOp::is_inf: return classify(in, out);
-      default: break;
+      case ScalarOp::is_inf:
+        return classify(in, out);
+      default:
+        break;
     }
     Lanes spare_a, spare_b;
     const Lanes& a = as(in.a, in.type, spare_a);
     const Lanes* b = arity(in.op) > 1 ? &as(in.b, in.type, spare_b) : nullptr;
     switch (lane_class(in.type)) {
-      case LaneClass::real32: real_op<float>(in.op, in.type, out.f32(), a.f32(), b == nullptr ? nullptr : b->f32(), n); break;
-      case LaneClass::real64: real_op<double>(in.op, in.type, out.f64(), a.f64(), b == nullptr ? nullptr : b->f64(), n); break;
-      case LaneClass::integer: integer_op(in.op, in.type, out.i64(), a.i64(), b == nullptr ? nullptr : b->i64(), n); break;
+      case LaneClass::real32:
+        real_op<float>(in.op, in.type, out.f32(), a.f32(), b == nullptr ? nullptr : b->f32(), n);
+        break;
+      case LaneClass::real64:
+        real_op<double>(in.op, in.type, out.f64(), a.f64(), b == nullptr ? nullptr : b->f64(), n);
+        break;
+      case LaneClass::integer:
+        integer_op(in.op, in.type, out.i64(), a.i64(), b == nullptr ? nullptr : b->i64(), n);
+        break;
     }
     settle(in.type, out, n);
   }

@@ -30,9 +30,9 @@ struct FunctionalMachine::Impl {
   FunctionalOptions options;
   std::vector<Queue> queues;
   Memories memories;
-  std::vector<QueueState> states;               // core · engines + engine
-  std::vector<std::int64_t> semaphores;         // core · semaphores + semaphore
-  std::vector<std::vector<std::size_t>> waiting;   // blocked queues by semaphore
+  std::vector<QueueState> states;                 // core · engines + engine
+  std::vector<std::int64_t> semaphores;           // core · semaphores + semaphore
+  std::vector<std::vector<std::size_t>> waiting;  // blocked queues by semaphore
   std::vector<std::size_t> ready;
   Activity activity;
   std::int64_t instances = 0;
@@ -112,8 +112,9 @@ struct FunctionalMachine::Impl {
     Random random(options.interleave_seed);
     const bool mixed = options.interleave_seed != 0;
     while (!ready.empty()) {
-      const std::size_t pick = mixed ? static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(ready.size()) - 1))
-                                     : ready.size() - 1;
+      const std::size_t pick =
+          mixed ? static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(ready.size()) - 1))
+                : ready.size() - 1;
       const std::size_t q = ready[pick];
       const std::int64_t steps = mixed ? random.between(1, 4) : INT64_MAX;
       const bool still_ready = advance(q, steps);
@@ -323,7 +324,8 @@ void FunctionalMachine::set(const std::string& tensor, const Tensor& value) {
   const Buffer& b = impl_->program.buffer(impl_->find(tensor, true));
   const auto cores = static_cast<std::size_t>(impl_->program.grid.cores());
   const bool shared = impl_->machine.memory(b.memory).scope == Scope::chip;
-  for (std::size_t core = 0; core < (shared ? 1 : cores); ++core) write_tensor(b, impl_->memories.of(b.memory, core), value);
+  for (std::size_t core = 0; core < (shared ? 1 : cores); ++core)
+    write_tensor(b, impl_->memories.of(b.memory, core), value);
 }
 
 void FunctionalMachine::run() { impl_->run(); }

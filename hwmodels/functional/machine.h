@@ -34,8 +34,8 @@ struct FunctionalOptions {
   /// 0: each queue runs until it blocks. Otherwise queues and cores interleave at random from this seed: the result
   /// must not depend on it.
   std::uint64_t interleave_seed = 0;
-  std::int64_t max_instances = 200'000'000;        ///< of commands, waits and signals; InputError beyond
-  std::int64_t max_bytes = std::int64_t{16} << 30; ///< of all memories together; InputError beyond
+  std::int64_t max_instances = 200'000'000;         ///< of commands, waits and signals; InputError beyond
+  std::int64_t max_bytes = std::int64_t{16} << 30;  ///< of all memories together; InputError beyond
 };
 
 class FunctionalMachine {
@@ -51,8 +51,8 @@ class FunctionalMachine {
   /// Reads any bound tensor.
   Tensor get(const std::string& tensor) const;
 
-  const Activity& activity() const;                ///< of the last run
-  std::int64_t instances() const;                  ///< commands, waits and signals of the last run
+  const Activity& activity() const;  ///< of the last run
+  std::int64_t instances() const;    ///< commands, waits and signals of the last run
 
  private:
   struct Impl;

@@ -24,7 +24,8 @@ Memories::Memories(const Program& program, const Machine& machine, std::int64_t 
   double total = 0;
   for (const Store& s : stores_) total += static_cast<double>(s.size) * static_cast<double>(s.shared ? 1 : cores);
   if (total > static_cast<double>(max_bytes))
-    throw InputError("program", fmt::format("its memories take {:.4g} bytes, the functional machine is given {}", total, max_bytes));
+    throw InputError(
+        "program", fmt::format("its memories take {:.4g} bytes, the functional machine is given {}", total, max_bytes));
   for (Store& s : stores_) {
     const std::size_t bytes = std::max<std::size_t>(s.size * (s.shared ? 1 : cores), 1);
     // Shared memories come as zero pages that the system commits when they are touched.

@@ -26,7 +26,7 @@ class Odometer {
   }
   /// Points left in the innermost dimension.
   std::int64_t run() const { return extents_.empty() ? 1 : extents_.back() - at_.back(); }
-  void advance(std::int64_t n) {   // n <= run()
+  void advance(std::int64_t n) {  // n <= run()
     if (extents_.empty()) return;
     std::size_t i = extents_.size() - 1;
     at_[i] += n;
@@ -95,12 +95,11 @@ Run run_of(const BoundOperand& o, const Odometer& outer, const Odometer& inner, 
 /// Addresses of an indexed operand's points of one run; nullptr: out of bounds and filled. Returns the points that are
 /// in bounds but for the index, which depends on data.
 std::int64_t indexed_run(const BoundOperand& o, const std::vector<BoundOperand>& in, const Odometer& outer,
-                 const Odometer& inner, std::int64_t n, std::vector<std::byte*>& addresses) {
+                         const Odometer& inner, std::int64_t n, std::vector<std::byte*>& addresses) {
   addresses.assign(static_cast<std::size_t>(n), o.memory + o.base + outer.offset(o.step) + inner.offset(o.step));
   Lanes index;
   std::vector<bool> outside(static_cast<std::size_t>(n), false);
-  for (std::int64_t k = 0; k < n; ++k)
-    addresses[static_cast<std::size_t>(k)] += k * inner.inner_step(o.step);
+  for (std::int64_t k = 0; k < n; ++k) addresses[static_cast<std::size_t>(k)] += k * inner.inner_step(o.step);
   for (const CheckedDim& d : o.checked) {
     const std::int64_t start = d.start + outer.offset(d.step) + inner.offset(d.step), step = inner.inner_step(d.step);
     const BoundOperand* by = d.index_operand < 0 ? nullptr : &in[static_cast<std::size_t>(d.index_operand)];
@@ -131,7 +130,8 @@ std::int64_t indexed_run(const BoundOperand& o, const std::vector<BoundOperand>&
 
 /// Returns the points in bounds.
 std::int64_t load_operand(const BoundOperand& o, const std::vector<BoundOperand>& in, const Odometer& outer,
-                  const Odometer& inner, std::int64_t n, Lanes& to, std::int64_t at, std::vector<std::byte*>& scratch) {
+                          const Odometer& inner, std::int64_t n, Lanes& to, std::int64_t at,
+                          std::vector<std::byte*>& scratch) {
   const auto lane = static_cast<std::size_t>(at);
   if (o.indexed) {
     const std::int64_t valid = indexed_run(o, in, outer, inner, n, scratch);
@@ -148,7 +148,8 @@ std::int64_t load_operand(const BoundOperand& o, const std::vector<BoundOperand>
   if (r.last > r.first)
     load_run(o.type, r.at + r.first * r.step, r.step, to, lane + static_cast<std::size_t>(r.first),
              static_cast<std::size_t>(r.last - r.first));
-  if (r.last < n) fill_run(o.type, o.fill, to, lane + static_cast<std::size_t>(r.last), static_cast<std::size_t>(n - r.last));
+  if (r.last < n)
+    fill_run(o.type, o.fill, to, lane + static_cast<std::size_t>(r.last), static_cast<std::size_t>(n - r.last));
   return r.last - r.first;
 }
 
@@ -167,8 +168,8 @@ void store_operand(const BoundOperand& o, const std::vector<BoundOperand>& in, c
 
 }  // namespace
 
-PointSpace simplify(const Command& command, std::span<const std::int64_t> extents,
-                    std::span<const std::int64_t> origin, std::span<BoundOperand* const> operands, bool keep) {
+PointSpace simplify(const Command& command, std::span<const std::int64_t> extents, std::span<const std::int64_t> origin,
+                    std::span<BoundOperand* const> operands, bool keep) {
   PointSpace s;
   s.origin.assign(origin.begin(), origin.end());
   const auto collect = [&](bool reduction, std::vector<std::int64_t>& ext, std::vector<int>& dims) {

@@ -14,8 +14,11 @@ namespace {
 std::vector<Block> build(const SectionContext& context) {
   const SweepResult& sweep = context.sweep;
   std::map<std::string, std::size_t> by_status;
-  Table t{.caption = "Design points outside the ranking", .columns = {{"#", Unit::count}, {.title = "Design", .keep = true}, {"Status"}, {"Reason"}},
-          .rows = {}, .sortable = true, .searchable = false};
+  Table t{.caption = "Design points outside the ranking",
+          .columns = {{"#", Unit::count}, {.title = "Design", .keep = true}, {"Status"}, {"Reason"}},
+          .rows = {},
+          .sortable = true,
+          .searchable = false};
   for (const auto& p : sweep.points) {
     if (is_ok(p) && p.constraint_violations.empty()) continue;
     const std::string status = is_ok(p) ? "violates a constraint" : p.status;

@@ -38,9 +38,14 @@ std::vector<std::size_t> staircase(const SweepResult& sweep) {
 
 std::vector<Block> build(const SectionContext& context) {
   const SweepResult& sweep = context.sweep;
-  Chart chart{.kind = ChartKind::scatter, .title = "Latency and energy of every design", .alt = {},
-              .x = {"Latency", Unit::seconds}, .y = {"Energy", Unit::joules},
-              .size_title = "Area", .size_unit = Unit::mm2, .wide = true};
+  Chart chart{.kind = ChartKind::scatter,
+              .title = "Latency and energy of every design",
+              .alt = {},
+              .x = {"Latency", Unit::seconds},
+              .y = {"Energy", Unit::joules},
+              .size_title = "Area",
+              .size_unit = Unit::mm2,
+              .wide = true};
   std::map<std::string, Series> families;
   double x0 = INFINITY, x1 = 0, y0 = INFINITY, y1 = 0;
   std::size_t plotted = 0;
@@ -50,10 +55,12 @@ std::vector<Block> build(const SectionContext& context) {
     if (!plottable(p)) continue;
     ++plotted;
     const double energy = p.energy_pj * 1e-12;
-    x0 = std::min(x0, p.latency_s), x1 = std::max(x1, p.latency_s), y0 = std::min(y0, energy), y1 = std::max(y1, energy);
+    x0 = std::min(x0, p.latency_s), x1 = std::max(x1, p.latency_s), y0 = std::min(y0, energy),
+    y1 = std::max(y1, energy);
     Series& s = families[p.family.empty() ? p.machine : p.family];
     const bool linked = std::find(detailed.begin(), detailed.end(), i) != detailed.end();
-    s.marks.push_back({.x = p.latency_s, .y = energy, .size = p.area_mm2, .label = p.design, .target = linked ? panel_id(p) : ""});
+    s.marks.push_back(
+        {.x = p.latency_s, .y = energy, .size = p.area_mm2, .label = p.design, .target = linked ? panel_id(p) : ""});
   }
   if (plotted < 2) return {};
   chart.x.log = wants_log(x0, x1);
@@ -63,7 +70,8 @@ std::vector<Block> build(const SectionContext& context) {
     chart.series.push_back(std::move(series));
   }
   Series line{.name = "frontier (latency, energy)", .marks = {}, .line = true};
-  for (std::size_t p : staircase(sweep)) line.marks.push_back({.x = sweep.points[p].latency_s, .y = sweep.points[p].energy_pj * 1e-12});
+  for (std::size_t p : staircase(sweep))
+    line.marks.push_back({.x = sweep.points[p].latency_s, .y = sweep.points[p].energy_pj * 1e-12});
   if (!line.marks.empty()) chart.series.push_back(std::move(line));
   chart.alt = fmt::format("Scatter of {} in {}; latency from {} to {}, energy from {} to {}; {} on the frontier.",
                           counted(plotted, "design"), counted(families.size(), "family", "families"),
@@ -72,18 +80,28 @@ std::vector<Block> build(const SectionContext& context) {
                           counted(sweep.frontier.size(), "design"));
 
   Table t{.caption = "Designs on the Pareto frontier of latency, energy and area",
-          .columns = {{.title = "Design", .keep = true}, {"Family"}, {"Latency", Unit::seconds}, {"Energy", Unit::joules}, {"Area", Unit::mm2},
-                      {"Energy × delay", Unit::joule_seconds}, {"Average", Unit::watts}, {"Bound by"}, {"Checked"}},
-          .rows = {}, .sortable = true};
+          .columns = {{.title = "Design", .keep = true},
+                      {"Family"},
+                      {"Latency", Unit::seconds},
+                      {"Energy", Unit::joules},
+                      {"Area", Unit::mm2},
+                      {"Energy × delay", Unit::joule_seconds},
+                      {"Average", Unit::watts},
+                      {"Bound by"},
+                      {"Checked"}},
+          .rows = {},
+          .sortable = true};
   for (std::size_t i : sweep.frontier) {
     const PointResult& p = sweep.points.at(i);
-    t.rows.push_back({Cell(p.design, Tone::plain, panel_id(p)), Cell(p.family), Cell(p.latency_s), Cell(p.energy_pj * 1e-12),
-                      Cell(p.area_mm2), Cell(p.edp), Cell(p.average_w), Cell(binding_summary(p)), check_summary(p)});
+    t.rows.push_back({Cell(p.design, Tone::plain, panel_id(p)), Cell(p.family), Cell(p.latency_s),
+                      Cell(p.energy_pj * 1e-12), Cell(p.area_mm2), Cell(p.edp), Cell(p.average_w),
+                      Cell(binding_summary(p)), check_summary(p)});
   }
   std::vector<Block> out{
-      Paragraph{"Each mark is a design; its area on the page grows with its area in silicon. No design on the frontier is "
-                "beaten by another in latency, energy and area at once; the line joins those that also lead when area is "
-                "left out."},
+      Paragraph{
+          "Each mark is a design; its area on the page grows with its area in silicon. No design on the frontier is "
+          "beaten by another in latency, energy and area at once; the line joins those that also lead when area is "
+          "left out."},
       std::move(chart)};
   if (!t.rows.empty()) out.push_back(std::move(t));
   return out;

@@ -45,9 +45,9 @@ void add_rows(Table& t, const PointResult& p, bool linked) {
     for (const LayerResult* l : layers) {
       auto [same, same_share] = gain_cells(l->gain_same_program, w.seconds);
       auto [again, again_share] = gain_cells(l->gain_recompiled, w.seconds);
-      t.rows.push_back({Cell(p.design, Tone::plain, linked ? panel_id(p) : ""), Cell(phase_name(w)), Cell(l->name), Cell(l->kind),
-                        Cell(l->seconds), w.seconds > 0 ? Cell(l->seconds / w.seconds) : Cell(), Cell(l->utilisation),
-                        Cell(l->binding), same, same_share, again, again_share});
+      t.rows.push_back({Cell(p.design, Tone::plain, linked ? panel_id(p) : ""), Cell(phase_name(w)), Cell(l->name),
+                        Cell(l->kind), Cell(l->seconds), w.seconds > 0 ? Cell(l->seconds / w.seconds) : Cell(),
+                        Cell(l->utilisation), Cell(l->binding), same, same_share, again, again_share});
       t.keywords.push_back(fmt::format("{}", fmt::join(l->nodes, " ")));
     }
   }
@@ -57,16 +57,23 @@ std::vector<Block> build(const SectionContext& context) {
   const SweepResult& sweep = context.sweep;
   const auto detailed = detailed_points(sweep, context.options.detailed);
   Table t{.caption = "Layers of all designs",
-          .columns = {{.title = "Design", .keep = true}, {"Phase"}, {"Layer"}, {"Kind"},
+          .columns = {{.title = "Design", .keep = true},
+                      {"Phase"},
+                      {"Layer"},
+                      {"Kind"},
                       {"Time", Unit::seconds, "The layer's share of the critical time"},
                       {"Of phase", Unit::ratio, "Share of the phase's time", true},
                       {"Utilisation", Unit::ratio, "Useful MACs / (peak × time)"},
                       {"Bound by", Unit::text, "The resource that limits this layer"},
-                      {"Gain if doubled", Unit::seconds, "Time the whole phase would save with that resource twice as fast and the same program"},
+                      {"Gain if doubled", Unit::seconds,
+                       "Time the whole phase would save with that resource twice as fast and the same program"},
                       {"Gain", Unit::ratio, "The same, as a share of the phase's time"},
-                      {"Recompiled", Unit::seconds, "Time saved if the model is also compiled again for the faster machine"},
+                      {"Recompiled", Unit::seconds,
+                       "Time saved if the model is also compiled again for the faster machine"},
                       {"Gain rec.", Unit::ratio, "The same, as a share of the phase's time"}},
-          .rows = {}, .sortable = true, .searchable = true,
+          .rows = {},
+          .sortable = true,
+          .searchable = true,
           .search_hint = "words of a design, phase, layer, source node, kind or resource, in any order"};
   std::size_t left_out = 0;
   for (std::size_t p : best_first(sweep)) {
@@ -83,9 +90,10 @@ std::vector<Block> build(const SectionContext& context) {
       "Type a few words to find what limits a layer on a machine, and what doubling that resource would save. Without "
       "words, the largest gains on the best design come first."}};
   if (left_out) {
-    out.push_back(Paragraph{fmt::format("The layers of {} are not in this table (limit: {} rows); the CSV export has them all.",
-                                        counted(left_out, "further design"), context.options.max_search_rows),
-                            Tone::warn});
+    out.push_back(
+        Paragraph{fmt::format("The layers of {} are not in this table (limit: {} rows); the CSV export has them all.",
+                              counted(left_out, "further design"), context.options.max_search_rows),
+                  Tone::warn});
   }
   out.push_back(std::move(t));
   return out;

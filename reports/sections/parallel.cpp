@@ -27,7 +27,8 @@ std::vector<Block> build(const SectionContext& context) {
   const SweepResult& sweep = context.sweep;
   const std::size_t feasible = sweep.ranking.size();
   if (feasible < 2) return {};
-  Chart chart{.kind = ChartKind::parallel, .title = "Parameters and results of the feasible designs", .alt = {}, .wide = true};
+  Chart chart{
+      .kind = ChartKind::parallel, .title = "Parameters and results of the feasible designs", .alt = {}, .wide = true};
   std::vector<std::string> axes = varied_axes(sweep);
   const std::size_t all_axes = axes.size();
   axes.resize(std::min(axes.size(), kMaxDimensions - 5));
@@ -68,15 +69,19 @@ std::vector<Block> build(const SectionContext& context) {
     for (const auto& row : chart.rows) least = std::min(least, row.values[d]), most = std::max(most, row.values[d]);
     chart.dimensions[d].log = least > 0 && most / least > 12;
   }
-  chart.alt = fmt::format("Parallel coordinates: {} as lines through {}. The table of all designs holds the same numbers.",
-                          counted(chart.rows.size(), "design"), counted(chart.dimensions.size(), "axis", "axes"));
-  std::vector<Block> out{Paragraph{"Drag along an axis to keep the designs that pass through that range; drag along several "
-                                   "to narrow further. The designs kept are listed below the chart."}};
+  chart.alt =
+      fmt::format("Parallel coordinates: {} as lines through {}. The table of all designs holds the same numbers.",
+                  counted(chart.rows.size(), "design"), counted(chart.dimensions.size(), "axis", "axes"));
+  std::vector<Block> out{
+      Paragraph{"Drag along an axis to keep the designs that pass through that range; drag along several "
+                "to narrow further. The designs kept are listed below the chart."}};
   if (feasible > kMaxLines) {
-    out.push_back(Paragraph{fmt::format("The chart holds the best {} of {} designs.", kMaxLines, feasible), Tone::warn});
+    out.push_back(
+        Paragraph{fmt::format("The chart holds the best {} of {} designs.", kMaxLines, feasible), Tone::warn});
   }
   if (axes.size() < all_axes) {
-    out.push_back(Paragraph{fmt::format("The chart holds the first {} of {} axes.", axes.size(), all_axes), Tone::warn});
+    out.push_back(
+        Paragraph{fmt::format("The chart holds the first {} of {} axes.", axes.size(), all_axes), Tone::warn});
   }
   out.push_back(std::move(chart));
   return out;

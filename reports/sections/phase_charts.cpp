@@ -31,8 +31,11 @@ double achieved(const LayerResult& l) { return l.seconds > 0 ? 2 * static_cast<d
 }  // namespace
 
 Chart waterfall_chart(const WorkloadResult& w) {
-  Chart c{.kind = ChartKind::waterfall, .title = "Loss waterfall, share of the time", .alt = {},
-          .x = {}, .y = {"Share of the time", Unit::ratio}};
+  Chart c{.kind = ChartKind::waterfall,
+          .title = "Loss waterfall, share of the time",
+          .alt = {},
+          .x = {},
+          .y = {"Share of the time", Unit::ratio}};
   const auto parts = waterfall_parts(w.waterfall, w.seconds);
   std::vector<double> values;
   for (const auto& part : parts) values.push_back(std::max(0.0, part.second));
@@ -54,15 +57,21 @@ Chart waterfall_chart(const WorkloadResult& w) {
 }
 
 Chart roofline_chart(const PointResult& p, const WorkloadResult& w) {
-  Chart c{.kind = ChartKind::roofline, .title = "Roofline", .alt = {}, .x = {"Operations per DRAM byte", Unit::ops_per_byte, true},
-          .y = {"Operations per second", Unit::ops_per_second, true}, .size_title = "Share of the time", .size_unit = Unit::ratio};
+  Chart c{.kind = ChartKind::roofline,
+          .title = "Roofline",
+          .alt = {},
+          .x = {"Operations per DRAM byte", Unit::ops_per_byte, true},
+          .y = {"Operations per second", Unit::ops_per_second, true},
+          .size_title = "Share of the time",
+          .size_unit = Unit::ratio};
   std::map<std::string, Series> by_binding;
   double least = INFINITY, most = 0;
   for (const auto& l : w.layers) {
     const double rate = achieved(l);
     if (rate <= 0 || !(l.arithmetic_intensity > 0) || !std::isfinite(l.arithmetic_intensity)) continue;
     least = std::min(least, l.arithmetic_intensity), most = std::max(most, l.arithmetic_intensity);
-    by_binding[l.binding].marks.push_back({.x = l.arithmetic_intensity, .y = rate, .size = w.seconds > 0 ? l.seconds / w.seconds : 0, .label = l.name});
+    by_binding[l.binding].marks.push_back(
+        {.x = l.arithmetic_intensity, .y = rate, .size = w.seconds > 0 ? l.seconds / w.seconds : 0, .label = l.name});
   }
   if (by_binding.empty()) return c;
   const double peak = p.peak_tops * 1e12, bandwidth = dram_bandwidth(w);
@@ -78,15 +87,21 @@ Chart roofline_chart(const PointResult& p, const WorkloadResult& w) {
     const double ridge = peak / bandwidth;
     x0 = std::min(x0, ridge / 2), x1 = std::max(x1, ridge * 2);
     c.series.push_back({fmt::format("DRAM roof {}", format_quantity(bandwidth, Unit::bytes_per_second)),
-                        {{.x = x0, .y = x0 * bandwidth}, {.x = ridge, .y = peak}}, true});
-    c.series.push_back({fmt::format("compute roof {}", format_quantity(peak, Unit::ops_per_second)), {{.x = ridge, .y = peak}, {.x = x1, .y = peak}}, true});
+                        {{.x = x0, .y = x0 * bandwidth}, {.x = ridge, .y = peak}},
+                        true});
+    c.series.push_back({fmt::format("compute roof {}", format_quantity(peak, Unit::ops_per_second)),
+                        {{.x = ridge, .y = peak}, {.x = x1, .y = peak}},
+                        true});
     roofs = fmt::format("The roofs are {} and {}, and meet at {}.", format_quantity(bandwidth, Unit::bytes_per_second),
                         format_quantity(peak, Unit::ops_per_second), format_quantity(ridge, Unit::ops_per_byte));
   } else if (peak > 0) {
-    c.series.push_back({fmt::format("compute roof {}", format_quantity(peak, Unit::ops_per_second)), {{.x = x0, .y = peak}, {.x = x1, .y = peak}}, true});
+    c.series.push_back({fmt::format("compute roof {}", format_quantity(peak, Unit::ops_per_second)),
+                        {{.x = x0, .y = peak}, {.x = x1, .y = peak}},
+                        true});
     roofs = "The results do not tell the DRAM bandwidth, so that roof is missing.";
   }
-  c.alt = fmt::format("{} by operations per DRAM byte ({} to {}) and achieved rate. {}", counted(layers, "layer with MACs", "layers with MACs"),
+  c.alt = fmt::format("{} by operations per DRAM byte ({} to {}) and achieved rate. {}",
+                      counted(layers, "layer with MACs", "layers with MACs"),
                       format_quantity(least, Unit::ops_per_byte), format_quantity(most, Unit::ops_per_byte), roofs);
   return c;
 }
@@ -102,16 +117,21 @@ Chart energy_chart(const WorkloadResult& w) {
   for (const auto& part : parts) {
     c.x.categories.push_back(part.name);
     s.marks.push_back({.x = static_cast<double>(s.marks.size()), .y = part.value * 1e-12});
-    if (said.size() < 4 && sum > 0) said.push_back(fmt::format("{} {}", part.name, format_quantity(part.value / sum, Unit::ratio)));
+    if (said.size() < 4 && sum > 0)
+      said.push_back(fmt::format("{} {}", part.name, format_quantity(part.value / sum, Unit::ratio)));
   }
   c.series.push_back(std::move(s));
-  c.alt = fmt::format("{} in {}: {}{}", format_quantity(sum * 1e-12, Unit::joules), counted(parts.size(), "part"), join_and(said),
-                      parts.size() > said.size() ? ", …" : ".");
+  c.alt = fmt::format("{} in {}: {}{}", format_quantity(sum * 1e-12, Unit::joules), counted(parts.size(), "part"),
+                      join_and(said), parts.size() > said.size() ? ", …" : ".");
   return c;
 }
 
 Chart resource_chart(const WorkloadResult& w) {
-  Chart c{.kind = ChartKind::heatmap, .title = "How busy each resource is during each layer", .alt = {}, .size_title = "Busy", .size_unit = Unit::ratio};
+  Chart c{.kind = ChartKind::heatmap,
+          .title = "How busy each resource is during each layer",
+          .alt = {},
+          .size_title = "Busy",
+          .size_unit = Unit::ratio};
   std::map<std::string, std::size_t> rows;
   for (const auto& l : w.layers) {
     for (const auto& r : l.resources) rows.emplace(r.name, 0);
@@ -130,18 +150,25 @@ Chart resource_chart(const WorkloadResult& w) {
     for (const auto& r : l.resources) {
       if (l.seconds <= 0 || r.value <= 0) continue;
       // Work of a layer may overlap its neighbours' (prefetch), so more than its own span is possible.
-      s.marks.push_back({.x = static_cast<double>(i), .y = static_cast<double>(rows[r.name]), .size = std::min(1.0, r.value / l.seconds)});
+      s.marks.push_back({.x = static_cast<double>(i),
+                         .y = static_cast<double>(rows[r.name]),
+                         .size = std::min(1.0, r.value / l.seconds)});
     }
   }
   c.series.push_back(std::move(s));
   std::vector<std::string> said;
-  for (const auto& [name, n] : bound) said.push_back(fmt::format("{} {} {}", name.empty() ? "an unknown resource" : name, "limits", counted(n, "layer")));
+  for (const auto& [name, n] : bound)
+    said.push_back(fmt::format("{} {} {}", name.empty() ? "an unknown resource" : name, "limits", counted(n, "layer")));
   c.alt = join_and(said) + ".";
   return c;
 }
 
 Chart timeline_chart(const WorkloadResult& w, std::size_t max_spans) {
-  Chart c{.kind = ChartKind::timeline, .title = "Timeline of " + phase_name(w), .alt = {}, .x = {"Time", Unit::seconds}, .wide = true};
+  Chart c{.kind = ChartKind::timeline,
+          .title = "Timeline of " + phase_name(w),
+          .alt = {},
+          .x = {"Time", Unit::seconds},
+          .wide = true};
   std::map<std::string, std::size_t> lanes;
   std::vector<const TimelineSpan*> spans;
   for (const auto& span : w.timeline) spans.push_back(&span);
@@ -155,28 +182,38 @@ Chart timeline_chart(const WorkloadResult& w, std::size_t max_spans) {
   Series s;
   double end = 0;
   for (auto* span : spans) {
-    s.marks.push_back({.x = span->start, .y = static_cast<double>(lanes[span->lane]), .x2 = span->end, .label = span->name});
+    s.marks.push_back(
+        {.x = span->start, .y = static_cast<double>(lanes[span->lane]), .x2 = span->end, .label = span->name});
     end = std::max(end, span->end);
   }
-  c.alt = fmt::format("{} on {} until {}.", counted(spans.size(), "interval"), counted(lanes.size(), "lane"), format_quantity(end, Unit::seconds));
+  c.alt = fmt::format("{} on {} until {}.", counted(spans.size(), "interval"), counted(lanes.size(), "lane"),
+                      format_quantity(end, Unit::seconds));
   c.series.push_back(std::move(s));
   return c;
 }
 
 Chart memory_chart(const MemoryUse& m) {
-  Chart c{.kind = ChartKind::memory_map, .title = "Buffers in " + m.memory, .alt = {}, .x = {"Step", Unit::count}, .y = {"Address", Unit::capacity},
+  Chart c{.kind = ChartKind::memory_map,
+          .title = "Buffers in " + m.memory,
+          .alt = {},
+          .x = {"Step", Unit::count},
+          .y = {"Address", Unit::capacity},
           .limit = static_cast<double>(m.capacity)};
   std::map<std::string, Series> kinds;
   for (const auto& b : m.blocks) {
-    kinds[b.kind].marks.push_back({.x = static_cast<double>(b.first), .y = static_cast<double>(b.address), .x2 = static_cast<double>(b.last),
-                                   .y2 = static_cast<double>(b.address) + static_cast<double>(b.bytes), .label = b.name});
+    kinds[b.kind].marks.push_back({.x = static_cast<double>(b.first),
+                                   .y = static_cast<double>(b.address),
+                                   .x2 = static_cast<double>(b.last),
+                                   .y2 = static_cast<double>(b.address) + static_cast<double>(b.bytes),
+                                   .label = b.name});
   }
   for (auto& [name, s] : kinds) {
     s.name = name.empty() ? "other" : name;
     c.series.push_back(std::move(s));
   }
   c.alt = fmt::format("{} in {}; at the peak {} of {} are in use.", counted(m.blocks.size(), "buffer"), m.memory,
-                      format_quantity(static_cast<double>(m.peak), Unit::capacity), format_quantity(static_cast<double>(m.capacity), Unit::capacity));
+                      format_quantity(static_cast<double>(m.peak), Unit::capacity),
+                      format_quantity(static_cast<double>(m.capacity), Unit::capacity));
   return c;
 }
 

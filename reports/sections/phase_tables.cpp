@@ -13,11 +13,13 @@ Cell gain_cell(double gain) { return gain < 0 ? Cell("not computed", Tone::faint
 
 std::string gain_words(double gain, double total) {
   if (gain < 0) return "not computed";
-  return total > 0 ? fmt::format("{} ({})", format_quantity(gain, Unit::seconds), format_quantity(gain / total, Unit::ratio))
-                   : format_quantity(gain, Unit::seconds);
+  return total > 0
+             ? fmt::format("{} ({})", format_quantity(gain, Unit::seconds), format_quantity(gain / total, Unit::ratio))
+             : format_quantity(gain, Unit::seconds);
 }
 
-void add_counted_ops(std::vector<Block>& out, const char* title, const std::vector<std::pair<std::string, std::int64_t>>& ops) {
+void add_counted_ops(std::vector<Block>& out, const char* title,
+                     const std::vector<std::pair<std::string, std::int64_t>>& ops) {
   if (ops.empty()) return;
   std::vector<std::string> items;
   std::int64_t total = 0;
@@ -32,11 +34,13 @@ void add_check(std::vector<Block>& out, const WorkloadResult& w) {
   const CheckResult& c = w.check;
   Facts facts;
   facts.items.push_back({"Checked", check_summary(w)});
-  facts.items.push_back({"Static verifier", (c.static_ok ? "passed" : "not passed") + (c.static_note.empty() ? "" : ": " + c.static_note)});
+  facts.items.push_back({"Static verifier", (c.static_ok ? "passed" : "not passed") +
+                                                (c.static_note.empty() ? "" : ": " + c.static_note)});
   if (c.level == "twin" || c.level == "full") {
     facts.items.push_back({"Functional run", c.passed ? "equals the reference" : "differs from the reference"});
     facts.items.push_back({"Largest relative error", fmt::format("{:.3g}", c.max_rel_error)});
-    if (c.sqnr_db != 0) facts.items.push_back({"Distance to the float model", fmt::format("{:.1f} dB SQNR", c.sqnr_db)});
+    if (c.sqnr_db != 0)
+      facts.items.push_back({"Distance to the float model", fmt::format("{:.1f} dB SQNR", c.sqnr_db)});
   }
   if (!c.detail.empty()) facts.items.push_back({"Detail", c.detail});
   if (!w.program_sha256.empty()) facts.items.push_back({"Program", "sha256 " + w.program_sha256});
@@ -55,28 +59,38 @@ void add_graph(std::vector<Block>& out, const WorkloadResult& w, const SectionCo
 
 Table layer_table(const WorkloadResult& w) {
   Table t{.caption = "Layers of " + phase_name(w) + ", in the order of execution",
-          .columns = {{"#", Unit::count}, {"Layer"}, {"Kind"}, {"Engine"}, {"Time", Unit::seconds},
+          .columns = {{"#", Unit::count},
+                      {"Layer"},
+                      {"Kind"},
+                      {"Engine"},
+                      {"Time", Unit::seconds},
                       {"Of phase", Unit::ratio, "Share of the phase's time; the shares add up to 100 %", true},
-                      {"MACs", Unit::count}, {"Utilisation", Unit::ratio, "Useful MACs / (peak × time)"},
+                      {"MACs", Unit::count},
+                      {"Utilisation", Unit::ratio, "Useful MACs / (peak × time)"},
                       {"Intensity", Unit::ops_per_byte, "Useful operations per byte of DRAM traffic"},
-                      {"DRAM", Unit::bytes, "Bytes read and written"}, {"Energy", Unit::joules},
+                      {"DRAM", Unit::bytes, "Bytes read and written"},
+                      {"Energy", Unit::joules},
                       {"Mapping gap", Unit::ratio, "(time − lower bound) / lower bound over the searched space"},
                       {"Bound by"},
-                      {"Gain if doubled", Unit::seconds, "Time the phase would save with that resource twice as fast, same program"},
+                      {"Gain if doubled", Unit::seconds,
+                       "Time the phase would save with that resource twice as fast, same program"},
                       {"Recompiled", Unit::seconds, "Time saved if compiled again for the faster machine"},
                       {.title = "Mapping", .code = true}},
-          .rows = {}, .sortable = true, .searchable = w.layers.size() > 15,
+          .rows = {},
+          .sortable = true,
+          .searchable = w.layers.size() > 15,
           .search_hint = "layer, node, kind, engine or resource"};
   std::vector<double> seconds;
   for (const auto& l : w.layers) seconds.push_back(std::max(0.0, l.seconds));
   const auto shares = rounded_shares(seconds);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
     const LayerResult& l = w.layers[i];
-    t.rows.push_back({Cell(static_cast<double>(i)), Cell(l.name), Cell(l.kind), Cell(l.engine), Cell(l.seconds), Cell(shares[i]),
-                      Cell(static_cast<double>(l.macs)), Cell(l.utilisation), Cell(l.arithmetic_intensity),
-                      Cell(static_cast<double>(l.dram_read_bytes) + static_cast<double>(l.dram_write_bytes)), Cell(l.energy_pj * 1e-12),
-                      l.mapping_gap < 0 ? Cell() : Cell(l.mapping_gap), Cell(l.binding), gain_cell(l.gain_same_program),
-                      gain_cell(l.gain_recompiled), l.mapping.empty() ? Cell() : Cell(l.mapping)});
+    t.rows.push_back(
+        {Cell(static_cast<double>(i)), Cell(l.name), Cell(l.kind), Cell(l.engine), Cell(l.seconds), Cell(shares[i]),
+         Cell(static_cast<double>(l.macs)), Cell(l.utilisation), Cell(l.arithmetic_intensity),
+         Cell(static_cast<double>(l.dram_read_bytes) + static_cast<double>(l.dram_write_bytes)),
+         Cell(l.energy_pj * 1e-12), l.mapping_gap < 0 ? Cell() : Cell(l.mapping_gap), Cell(l.binding),
+         gain_cell(l.gain_same_program), gain_cell(l.gain_recompiled), l.mapping.empty() ? Cell() : Cell(l.mapping)});
     t.keywords.push_back(fmt::format("{}", fmt::join(l.nodes, " ")));
   }
   return t;
@@ -87,20 +101,23 @@ List largest_gains(const WorkloadResult& w) {
   for (const auto& l : w.layers) {
     if (l.gain_same_program > 0) order.push_back(&l);
   }
-  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->gain_same_program > b->gain_same_program; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto* a, auto* b) { return a->gain_same_program > b->gain_same_program; });
   List list;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, order.size()); ++i) {
     const LayerResult& l = *order[i];
-    list.items.push_back(fmt::format("{} ({}) is bound by {}: twice as fast, the same program would save {}, recompiled {}.",
-                                     l.name, format_quantity(l.seconds, Unit::seconds), l.binding,
-                                     gain_words(l.gain_same_program, w.seconds), gain_words(l.gain_recompiled, w.seconds)));
+    list.items.push_back(
+        fmt::format("{} ({}) is bound by {}: twice as fast, the same program would save {}, recompiled {}.", l.name,
+                    format_quantity(l.seconds, Unit::seconds), l.binding, gain_words(l.gain_same_program, w.seconds),
+                    gain_words(l.gain_recompiled, w.seconds)));
   }
   return list;
 }
 
 Table waterfall_table(const WorkloadResult& w) {
   Table t{.caption = "Where the time goes, from the peak rate to what was achieved",
-          .columns = {{"Cause"}, {"Time", Unit::seconds}, {"Share", Unit::ratio, "", true}}, .rows = {}};
+          .columns = {{"Cause"}, {"Time", Unit::seconds}, {"Share", Unit::ratio, "", true}},
+          .rows = {}};
   const auto parts = waterfall_parts(w.waterfall, w.seconds);
   std::vector<double> values;
   for (const auto& part : parts) values.push_back(std::max(0.0, part.second));
@@ -116,18 +133,22 @@ Table waterfall_table(const WorkloadResult& w) {
 
 void add_phase(std::vector<Block>& out, const PointResult& p, const WorkloadResult& w, const SectionContext& context) {
   out.push_back(Heading{phase_name(w)});
-  std::string sentence = fmt::format(
-      "{} at {}: {}, bound by {}; utilisation {}, {} from DRAM and back, {}", phase_name(w), w.precision.empty() ? "unknown precision" : w.precision,
-      format_quantity(w.seconds, Unit::seconds), w.binding.empty() ? "an unknown resource" : w.binding,
-      format_quantity(w.utilisation, Unit::ratio), format_quantity(static_cast<double>(w.dram_bytes), Unit::bytes),
-      format_quantity(w.energy_pj * 1e-12, Unit::joules));
+  std::string sentence =
+      fmt::format("{} at {}: {}, bound by {}; utilisation {}, {} from DRAM and back, {}", phase_name(w),
+                  w.precision.empty() ? "unknown precision" : w.precision, format_quantity(w.seconds, Unit::seconds),
+                  w.binding.empty() ? "an unknown resource" : w.binding, format_quantity(w.utilisation, Unit::ratio),
+                  format_quantity(static_cast<double>(w.dram_bytes), Unit::bytes),
+                  format_quantity(w.energy_pj * 1e-12, Unit::joules));
   out.push_back(Paragraph{sentence + "."});
   Facts facts;
   facts.items.push_back({"Analytical model", format_quantity(w.analytical_seconds, Unit::seconds)});
-  facts.items.push_back({"Cycle model", w.cycle_seconds < 0 ? "not run" : format_quantity(w.cycle_seconds, Unit::seconds)});
+  facts.items.push_back(
+      {"Cycle model", w.cycle_seconds < 0 ? "not run" : format_quantity(w.cycle_seconds, Unit::seconds)});
   facts.items.push_back({"Lower bound of any resource", format_quantity(w.lower_bound_seconds, Unit::seconds)});
-  facts.items.push_back({"Power, average and peak", format_quantity(w.average_w, Unit::watts) + ", " + format_quantity(w.peak_w, Unit::watts)});
-  facts.items.push_back({"Weight × repeat in the suite", fmt::format("{} × {}", format_quantity(w.weight, Unit::number), w.repeat)});
+  facts.items.push_back({"Power, average and peak",
+                         format_quantity(w.average_w, Unit::watts) + ", " + format_quantity(w.peak_w, Unit::watts)});
+  facts.items.push_back(
+      {"Weight × repeat in the suite", fmt::format("{} × {}", format_quantity(w.weight, Unit::number), w.repeat)});
   facts.items.push_back({"Mapping gap", w.mapping_gap < 0 ? "unknown" : format_quantity(w.mapping_gap, Unit::ratio)});
   facts.items.push_back({"Mapper", w.mapper_tier.empty() ? "unknown" : w.mapper_tier});
   out.push_back(std::move(facts));
@@ -142,10 +163,14 @@ void add_phase(std::vector<Block>& out, const PointResult& p, const WorkloadResu
   if (!w.layers.empty()) out.push_back(layer_table(w));
   if (!w.timeline.empty()) {
     out.push_back(timeline_chart(w, context.options.max_spans));
-    if (w.timeline_truncated) out.push_back(Paragraph{"The timeline was cut off when it was recorded: it shows the beginning only.", Tone::warn});
+    if (w.timeline_truncated)
+      out.push_back(
+          Paragraph{"The timeline was cut off when it was recorded: it shows the beginning only.", Tone::warn});
     if (w.timeline.size() > context.options.max_spans) {
-      out.push_back(Paragraph{fmt::format("The chart shows the first {} of {} intervals; the trace export has them all.",
-                                          context.options.max_spans, w.timeline.size()), Tone::warn});
+      out.push_back(
+          Paragraph{fmt::format("The chart shows the first {} of {} intervals; the trace export has them all.",
+                                context.options.max_spans, w.timeline.size()),
+                    Tone::warn});
     }
   }
   for (const auto& m : w.memories) {

@@ -14,8 +14,9 @@ namespace assay {
 namespace {
 
 std::vector<Cell> evidence_cells(const PointResult& p) {
-  return {Cell(p.latency_s), Cell(p.energy_pj * 1e-12), Cell(p.area_mm2), Cell(p.average_w), Cell(p.peak_w),
-          p.mapping_gap < 0 ? Cell() : Cell(p.mapping_gap)};
+  return {Cell(p.latency_s), Cell(p.energy_pj * 1e-12),
+          Cell(p.area_mm2),  Cell(p.average_w),
+          Cell(p.peak_w),    p.mapping_gap < 0 ? Cell() : Cell(p.mapping_gap)};
 }
 
 std::vector<Column> evidence_columns() {
@@ -24,15 +25,20 @@ std::vector<Column> evidence_columns() {
           {"Area", Unit::mm2},
           {"Average", Unit::watts, "Average power"},
           {"Peak", Unit::watts, "Peak power"},
-          {"Mapping gap", Unit::ratio, "How much faster a better mapping could be at most: (time − lower bound) / lower bound"}};
+          {"Mapping gap", Unit::ratio,
+           "How much faster a better mapping could be at most: (time − lower bound) / lower bound"}};
 }
 
 Table ranking_table(const SweepResult& sweep, std::size_t detail) {
-  Table t{.caption = "Ranking", .columns = {{"Rank", Unit::count}, {.title = "Design", .keep = true}}, .rows = {}, .sortable = true,
+  Table t{.caption = "Ranking",
+          .columns = {{"Rank", Unit::count}, {.title = "Design", .keep = true}},
+          .rows = {},
+          .sortable = true,
           .searchable = sweep.ranking.size() > 15};
   for (Column& c : evidence_columns()) t.columns.push_back(std::move(c));
   for (const Column& c : std::initializer_list<Column>{
-           {"P(better than next)", Unit::ratio, "Probability, under mapping gap and model error, that this design beats the next one; 50 % is a coin toss"},
+           {"P(better than next)", Unit::ratio,
+            "Probability, under mapping gap and model error, that this design beats the next one; 50 % is a coin toss"},
            {"Tied?", Unit::text, "Whether the difference to the next design is within the error bars"},
            {"Bound by", Unit::text, "Binding resource"},
            {"Checked", Unit::text, "Functional check of the program, and the model that gave the time"},
@@ -80,10 +86,9 @@ Paragraph recommendation_sentence(const SweepResult& sweep) {
   for (std::size_t i = 0; i + 1 < sweep.ranking.size() && sweep.ranking[i].tied_with_next; ++i) {
     tied.push_back(sweep.points.at(sweep.ranking[i + 1].point).design);
   }
-  const std::string figures =
-      fmt::format("{}, {}, {}, bound by {}", format_quantity(best.latency_s, Unit::seconds),
-                  format_quantity(best.energy_pj * 1e-12, Unit::joules), format_quantity(best.area_mm2, Unit::mm2),
-                  binding_summary(best));
+  const std::string figures = fmt::format("{}, {}, {}, bound by {}", format_quantity(best.latency_s, Unit::seconds),
+                                          format_quantity(best.energy_pj * 1e-12, Unit::joules),
+                                          format_quantity(best.area_mm2, Unit::mm2), binding_summary(best));
   if (tied.empty()) {
     std::string margin;
     if (sweep.ranking.size() > 1) {
@@ -111,12 +116,15 @@ void add_gap_caveat(std::vector<Block>& out, const SweepResult& sweep, std::size
     worst = std::max(worst, gap);
   }
   std::string text;
-  if (unknown) text = fmt::format("The mapping gap of {} among the first {} is unknown: such a design may have lost only by its mapping.",
-                                  counted(unknown, "design"), matter);
+  if (unknown)
+    text = fmt::format(
+        "The mapping gap of {} among the first {} is unknown: such a design may have lost only by its mapping.",
+        counted(unknown, "design"), matter);
   if (worst > 0) {
-    text += fmt::format("{}Better mappings could make a design among the first {} faster by up to {} of its lower bound; "
-                        "the column \"P(better than next)\" takes this into account.",
-                        text.empty() ? "" : " ", matter, format_quantity(worst, Unit::ratio));
+    text += fmt::format(
+        "{}Better mappings could make a design among the first {} faster by up to {} of its lower bound; "
+        "the column \"P(better than next)\" takes this into account.",
+        text.empty() ? "" : " ", matter, format_quantity(worst, Unit::ratio));
   }
   if (!text.empty()) out.push_back(Paragraph{text});
 }
@@ -124,22 +132,38 @@ void add_gap_caveat(std::vector<Block>& out, const SweepResult& sweep, std::size
 void single_run(std::vector<Block>& out, const SweepResult& sweep) {
   const PointResult& p = sweep.points[0];
   if (!is_ok(p)) {
-    out.push_back(Paragraph{fmt::format("{}: {}.", p.status, p.reason.empty() ? "no reason was recorded" : p.reason), Tone::bad, true});
+    out.push_back(Paragraph{fmt::format("{}: {}.", p.status, p.reason.empty() ? "no reason was recorded" : p.reason),
+                            Tone::bad, true});
     if (p.workloads.empty()) return;
   }
   const auto missing = missing_checks(p);
-  out.push_back(Paragraph{fmt::format("{} takes {} and {}, bound by {}.", p.design, format_quantity(p.latency_s, Unit::seconds),
-                                      format_quantity(p.energy_pj * 1e-12, Unit::joules), binding_summary(p)),
-                          Tone::plain, true});
+  out.push_back(
+      Paragraph{fmt::format("{} takes {} and {}, bound by {}.", p.design, format_quantity(p.latency_s, Unit::seconds),
+                            format_quantity(p.energy_pj * 1e-12, Unit::joules), binding_summary(p)),
+                Tone::plain, true});
   if (!missing.empty()) out.push_back(Paragraph{"Not fully checked: " + join_and(missing) + ".", Tone::warn});
-  Table t{.caption = "Result", .columns = {{"Phase"}, {"Weight", Unit::number}, {"Repeat", Unit::count}, {"Precision"}, {"Time", Unit::seconds},
-          {"Lower bound", Unit::seconds}, {"Energy", Unit::joules}, {"Average", Unit::watts}, {"Peak", Unit::watts},
-          {"Utilisation", Unit::ratio}, {"Mapping gap", Unit::ratio}, {"Bound by"}, {"Checked"}, {"Mapper"}}, .rows = {}};
+  Table t{.caption = "Result",
+          .columns = {{"Phase"},
+                      {"Weight", Unit::number},
+                      {"Repeat", Unit::count},
+                      {"Precision"},
+                      {"Time", Unit::seconds},
+                      {"Lower bound", Unit::seconds},
+                      {"Energy", Unit::joules},
+                      {"Average", Unit::watts},
+                      {"Peak", Unit::watts},
+                      {"Utilisation", Unit::ratio},
+                      {"Mapping gap", Unit::ratio},
+                      {"Bound by"},
+                      {"Checked"},
+                      {"Mapper"}},
+          .rows = {}};
   for (const auto& w : p.workloads) {
-    t.rows.push_back({Cell(phase_name(w)), Cell(w.weight), Cell(static_cast<double>(w.repeat)), Cell(w.precision), Cell(w.seconds),
-                      Cell(w.lower_bound_seconds), Cell(w.energy_pj * 1e-12), Cell(w.average_w), Cell(w.peak_w),
-                      Cell(w.utilisation), w.mapping_gap < 0 ? Cell() : Cell(w.mapping_gap), Cell(w.binding),
-                      Cell(check_summary(w), w.check.passed ? Tone::good : Tone::warn), Cell(w.mapper_tier)});
+    t.rows.push_back({Cell(phase_name(w)), Cell(w.weight), Cell(static_cast<double>(w.repeat)), Cell(w.precision),
+                      Cell(w.seconds), Cell(w.lower_bound_seconds), Cell(w.energy_pj * 1e-12), Cell(w.average_w),
+                      Cell(w.peak_w), Cell(w.utilisation), w.mapping_gap < 0 ? Cell() : Cell(w.mapping_gap),
+                      Cell(w.binding), Cell(check_summary(w), w.check.passed ? Tone::good : Tone::warn),
+                      Cell(w.mapper_tier)});
   }
   out.push_back(std::move(t));
 }

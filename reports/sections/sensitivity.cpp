@@ -17,7 +17,7 @@ namespace {
 
 struct Effect {
   std::size_t points = 0;
-  double log_sum = 0;            // geometric mean: a design twice as slow and one twice as fast cancel
+  double log_sum = 0;  // geometric mean: a design twice as slow and one twice as fast cancel
   double best = INFINITY, worst = 0;
   double mean() const { return std::exp(log_sum / static_cast<double>(points)); }
 };
@@ -53,10 +53,17 @@ std::vector<Block> build(const SectionContext& context) {
   const Unit unit = objective_unit(sweep.objective);
   const std::string what = sweep.objective.empty() ? "latency" : sweep.objective;
   Table t{.caption = "Main effects on " + what,
-          .columns = {{"Axis"}, {"Family"}, {"Value"}, {"Designs", Unit::count}, {"Best", unit},
-                      {"Mean", unit, "Geometric mean over the designs with this value"}, {"Worst", unit},
-                      {"Against best value", Unit::ratio, "Mean, relative to the axis's best value in this family; 0 % is the best"}},
-          .rows = {}, .sortable = true};
+          .columns = {{"Axis"},
+                      {"Family"},
+                      {"Value"},
+                      {"Designs", Unit::count},
+                      {"Best", unit},
+                      {"Mean", unit, "Geometric mean over the designs with this value"},
+                      {"Worst", unit},
+                      {"Against best value", Unit::ratio,
+                       "Mean, relative to the axis's best value in this family; 0 % is the best"}},
+          .rows = {},
+          .sortable = true};
   struct Ranked {
     double swing;
     std::string axis, family;
@@ -67,7 +74,10 @@ std::vector<Block> build(const SectionContext& context) {
     const auto values = axis_values(sweep, axis);
     const Effects effects = effects_of(sweep, axis);
     if (effects.empty()) continue;
-    Chart chart{.kind = ChartKind::line, .title = axis, .alt = {}, .x = {axis, Unit::text, false, values},
+    Chart chart{.kind = ChartKind::line,
+                .title = axis,
+                .alt = {},
+                .x = {axis, Unit::text, false, values},
                 .y = {"Mean " + what, unit}};
     std::vector<std::string> swings;
     for (const auto& [family, by_value] : effects) {
@@ -96,8 +106,10 @@ std::vector<Block> build(const SectionContext& context) {
     lines.push_back(fmt::format("{} in {} ({:.3g}×)", ranked[i].axis, ranked[i].family, ranked[i].swing));
   }
   std::vector<Block> out{
-      Paragraph{fmt::format("What moves {} most, largest over smallest mean: {}.", what, join_and(lines)), Tone::plain, true},
-      Paragraph{"A mean is over all feasible designs with that value, so axes that are not varied independently of each other "
+      Paragraph{fmt::format("What moves {} most, largest over smallest mean: {}.", what, join_and(lines)), Tone::plain,
+                true},
+      Paragraph{"A mean is over all feasible designs with that value, so axes that are not varied independently of "
+                "each other "
                 "share their effects; interactions between axes do not show here."}};
   for (Chart& c : charts) out.push_back(std::move(c));
   out.push_back(std::move(t));

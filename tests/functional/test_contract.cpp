@@ -34,7 +34,8 @@ Buffer buffer(const std::string& name, std::size_t memory, std::int64_t address,
   return b;
 }
 
-Single single(Command c, DType a, const Shape& a_shape, DType b, const Shape& b_shape, DType out, const Shape& out_shape) {
+Single single(Command c, DType a, const Shape& a_shape, DType b, const Shape& b_shape, DType out,
+              const Shape& out_shape) {
   Single s;
   s.program.engines = engines_of(small_machine());
   s.program.trail.push_back({"g", {}, "Gemm"});
@@ -56,7 +57,8 @@ Single single(Command c, DType a, const Shape& a_shape, DType b, const Shape& b_
   return s;
 }
 
-ViewDim dim(std::int64_t size, std::int64_t stride, std::vector<std::pair<int, std::int64_t>> iter, std::int64_t offset = 0) {
+ViewDim dim(std::int64_t size, std::int64_t stride, std::vector<std::pair<int, std::int64_t>> iter,
+            std::int64_t offset = 0) {
   ViewDim d;
   d.size = size;
   d.stride = stride;
@@ -65,7 +67,9 @@ ViewDim dim(std::int64_t size, std::int64_t stride, std::vector<std::pair<int, s
   return d;
 }
 
-IterDim iter(const char* name, std::int64_t extent, bool reduction = false) { return {name, {extent, std::nullopt}, reduction, {}}; }
+IterDim iter(const char* name, std::int64_t extent, bool reduction = false) {
+  return {name, {extent, std::nullopt}, reduction, {}};
+}
 
 /// m, n, k GEMM of row-major operands.
 Command gemm_command(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t element, std::int64_t out_element) {
@@ -130,8 +134,7 @@ TEST_CASE("a 4 x 4 x 4 product, by hand") {
   f.set("a", a);
   f.set("b", b);
   f.run();
-  CHECK(f.get("out").to_doubles() ==
-        std::vector<double>{1, 2, 3, 8, 5, 6, 7, 16, 9, 10, 11, 24, 13, 14, 15, 32});
+  CHECK(f.get("out").to_doubles() == std::vector<double>{1, 2, 3, 8, 5, 6, 7, 16, 9, 10, 11, 24, 13, 14, 15, 32});
   const GroupActivity& g = f.activity().groups.at(0);
   CHECK(g.by_buffer.at(0) == AccessCount{64, 0});
   CHECK(g.by_buffer.at(1) == AccessCount{64, 0});
@@ -214,8 +217,8 @@ TEST_CASE("a convolution with padding, from a resident buffer: padding is multip
   Tensor x(TensorType{DType::f32, {4, 4}}), w(TensorType{DType::f32, {2, 3, 3}});
   for (int i = 0; i < 16; ++i) x.set(i, 1);
   for (int i = 0; i < 9; ++i) {
-    w.set(i, 1);          // sums the window
-    w.set(9 + i, i == 4); // takes the middle
+    w.set(i, 1);           // sums the window
+    w.set(9 + i, i == 4);  // takes the middle
   }
   f.set("a", x);
   f.set("b", w);
@@ -224,7 +227,7 @@ TEST_CASE("a convolution with padding, from a resident buffer: padding is multip
   CHECK(std::vector<double>(y.begin(), y.begin() + 8) == std::vector<double>{4, 6, 6, 4, 6, 9, 9, 6});
   CHECK(std::vector<double>(y.begin() + 16, y.end()) == std::vector<double>(16, 1.0));
   const GroupActivity& g = f.activity().groups.at(0);
-  CHECK(g.by_buffer.at(0).read_bytes == 4 * 100);   // of 144 window elements 44 are padding
+  CHECK(g.by_buffer.at(0).read_bytes == 4 * 100);  // of 144 window elements 44 are padding
   CHECK(g.macs.at(0) == 288);
   // The plan walks r in time when only s is on the rows: three folds of three.
   s.command().array->on_rows = {{4, 4}};
@@ -239,8 +242,8 @@ TEST_CASE("contractions of every type equal the sum over points, counts the walk
   struct Types {
     DType a, b, out;
   };
-  const Types types[] = {{DType::f32, DType::f32, DType::f32}, {DType::i8, DType::i8, DType::i32},
-                         {DType::u8, DType::i8, DType::i32},   {DType::f16, DType::f16, DType::f32},
+  const Types types[] = {{DType::f32, DType::f32, DType::f32},   {DType::i8, DType::i8, DType::i32},
+                         {DType::u8, DType::i8, DType::i32},     {DType::f16, DType::f16, DType::f32},
                          {DType::bf16, DType::bf16, DType::f32}, {DType::i16, DType::i16, DType::i32},
                          {DType::f64, DType::f64, DType::f64}};
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -283,16 +286,17 @@ TEST_CASE("contractions of every type equal the sum over points, counts the walk
     unit.cols = random.between(1, 5);
     unit.count = static_cast<int>(random.between(1, 3));
     FunctionalMachine f(s.program, m);
-    const Tensor a = random_tensor(t.a, {groups, mm, size, k}, random), b = random_tensor(t.b, {groups, k, r, n}, random);
+    const Tensor a = random_tensor(t.a, {groups, mm, size, k}, random),
+                 b = random_tensor(t.b, {groups, k, r, n}, random);
     const Tensor before = random_tensor(t.out, {groups, mm, p, n}, random);
     f.set("a", a);
     f.set("b", b);
     f.set("out", before);
     f.run();
-    REQUIRE(f.get("out").to_doubles() == by_points(s, a, b, before.to_doubles()));   // small quarters: exact in fp32
+    REQUIRE(f.get("out").to_doubles() == by_points(s, a, b, before.to_doubles()));  // small quarters: exact in fp32
 
     // Counts by the formulas of counting.h.
-    std::int64_t valid = 0;   // (p, r) pairs in bounds
+    std::int64_t valid = 0;  // (p, r) pairs in bounds
     for (std::int64_t i = 0; i < p; ++i)
       for (std::int64_t j = 0; j < r; ++j) valid += i * stride + j - pad >= 0 && i * stride + j - pad < size;
     const auto axis_rest = [&](std::vector<std::pair<int, std::int64_t>> dims) {
@@ -350,14 +354,17 @@ TEST_CASE("a pe_array fetches an operand when its index changes, by walking the 
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    const std::int64_t m_extent = random.between(1, 5), n_extent = random.between(1, 5), k_extent = random.between(1, 5);
+    const std::int64_t m_extent = random.between(1, 5), n_extent = random.between(1, 5),
+                       k_extent = random.between(1, 5);
     Command c = gemm_command(m_extent, n_extent, k_extent, 4, 4);
     const std::int64_t u[3] = {random.between(1, 3), random.between(1, 3), random.between(1, 2)};
     c.array = ArrayPlan{Dataflow::weight_stationary, {{0, u[0]}, {2, u[2]}}, {{1, u[1]}}, {}};
     std::vector<int> order = {0, 1, 2};
-    for (int i = 2; i > 0; --i) std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.between(0, i))]);
+    for (int i = 2; i > 0; --i)
+      std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.between(0, i))]);
     c.array->order = order;
-    Single s = single(c, DType::f32, {m_extent, k_extent}, DType::f32, {k_extent, n_extent}, DType::f32, {m_extent, n_extent});
+    Single s =
+        single(c, DType::f32, {m_extent, k_extent}, DType::f32, {k_extent, n_extent}, DType::f32, {m_extent, n_extent});
     Machine m = machine_for(DType::f32, DType::f32);
     m.matrix_units[0].style = ArrayStyle::pe_array;
     m.matrix_units[0].dataflow = Dataflow::free;

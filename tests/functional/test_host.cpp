@@ -67,7 +67,8 @@ TEST_CASE("what the host cannot execute is named") {
   bad.replace(bad.find("Relu"), 4, "Rellu");
   CHECK(error_of(bad).find("unknown operation 'Rellu'") != std::string::npos);
   CHECK(error_of(R"(host @cpu "Relu" attributes "{" out [y] in [x])").find("parse error") != std::string::npos);
-  CHECK(error_of(R"(host @cpu "Relu" attributes "{\"attributes\":{}}" out [y] in [x])").find("version") != std::string::npos);
+  CHECK(error_of(R"(host @cpu "Relu" attributes "{\"attributes\":{}}" out [y] in [x])").find("version") !=
+        std::string::npos);
 }
 
 TEST_CASE("attributes survive JSON with their kinds") {

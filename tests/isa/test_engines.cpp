@@ -46,7 +46,7 @@ TEST_CASE("a queue is the nest restricted to its engine's leaves") {
     ++waits;
   }
   CHECK(waits == 6);
-  CHECK(queues[3].steps[1].number == 2);   // the wait in the loop that never runs keeps its number
+  CHECK(queues[3].steps[1].number == 2);  // the wait in the loop that never runs keeps its number
   for (QueueStep& s : queues[3].steps) {
     s.head = 1;
     s.resume = 2;

@@ -89,20 +89,32 @@ class RandomProgram {
 
  private:
   std::string name() {
-    static const char* const kNames[] = {"x", "w_tile", "dma.load", "a/b:0", "", "sum", "quote\"d", "two\nlines",
-                                         "none", "row", "k", "col", "index", "v0", "f\xc3\xa9", "at", "\\"};
+    static const char* const kNames[] = {"x",        "w_tile",     "dma.load",  "a/b:0", "",  "sum",
+                                         "quote\"d", "two\nlines", "none",      "row",   "k", "col",
+                                         "index",    "v0",         "f\xc3\xa9", "at",    "\\"};
     return kNames[random_.between(0, static_cast<std::int64_t>(std::size(kNames)) - 1)];
   }
   std::int64_t number() {
     switch (random_.between(0, 9)) {
-      case 0: return std::numeric_limits<std::int64_t>::min();
-      case 1: return std::numeric_limits<std::int64_t>::max();
-      default: return random_.between(-5, 300);
+      case 0:
+        return std::numeric_limits<std::int64_t>::min();
+      case 1:
+        return std::numeric_limits<std::int64_t>::max();
+      default:
+        return random_.between(-5, 300);
     }
   }
   double real() {
-    static const double kReals[] = {0.0, -0.0, 1.0, -2.5, 1e-30, std::numeric_limits<double>::infinity(),
-                                    -std::numeric_limits<double>::infinity(), 0.1, 6.02e23, 5e-324};
+    static const double kReals[] = {0.0,
+                                    -0.0,
+                                    1.0,
+                                    -2.5,
+                                    1e-30,
+                                    std::numeric_limits<double>::infinity(),
+                                    -std::numeric_limits<double>::infinity(),
+                                    0.1,
+                                    6.02e23,
+                                    5e-324};
     return kReals[random_.between(0, 9)];
   }
   DType type() { return static_cast<DType>(random_.between(0, static_cast<int>(DType::boolean))); }
@@ -203,10 +215,18 @@ class RandomProgram {
             stmts.push_back({std::move(l)});
           }
           break;
-        case 1: stmts.push_back({command()}); break;
-        case 2: stmts.push_back({HostCommand{e, name(), "{\"axis\": 1}", {BufferId(0), BufferId()}, {BufferId(1)}, 2}}); break;
-        case 3: stmts.push_back({Wait{e, s, number(), axes()}}); break;
-        default: stmts.push_back({Signal{e, s, number(), axes(), axes(), axes()}}); break;
+        case 1:
+          stmts.push_back({command()});
+          break;
+        case 2:
+          stmts.push_back({HostCommand{e, name(), "{\"axis\": 1}", {BufferId(0), BufferId()}, {BufferId(1)}, 2}});
+          break;
+        case 3:
+          stmts.push_back({Wait{e, s, number(), axes()}});
+          break;
+        default:
+          stmts.push_back({Signal{e, s, number(), axes(), axes(), axes()}});
+          break;
       }
     }
     return stmts;
@@ -304,9 +324,15 @@ TEST_CASE("damaged text gives an error or a program, never a crash") {
     for (int k = 0; k < 3; ++k) {
       const auto at = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(bad.size()) - 1));
       switch (random.between(0, 2)) {
-        case 0: bad.erase(at, static_cast<std::size_t>(random.between(1, 9))); break;
-        case 1: bad[at] = static_cast<char>(random.between(1, 255)); break;
-        default: bad.insert(at, bad.substr(static_cast<std::size_t>(random.between(0, 600)), 12)); break;
+        case 0:
+          bad.erase(at, static_cast<std::size_t>(random.between(1, 9)));
+          break;
+        case 1:
+          bad[at] = static_cast<char>(random.between(1, 255));
+          break;
+        default:
+          bad.insert(at, bad.substr(static_cast<std::size_t>(random.between(0, 600)), 12));
+          break;
       }
     }
     try {

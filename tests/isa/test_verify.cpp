@@ -104,15 +104,17 @@ TEST_CASE("race: a slot is overwritten while it may still be read") {
 }
 
 TEST_CASE("race: a signal before the command that it stands for") {
-  const std::string early = with(with(kCopies, "signal @dma.load full 1", ""), "copy @dma.load",
-                                 "signal @dma.load full 1 copy @dma.load");
+  const std::string early =
+      with(with(kCopies, "signal @dma.load full 1", ""), "copy @dma.load", "signal @dma.load full 1 copy @dma.load");
   breaks(verdict(early), "race", "dma.store reads bytes of 'tile'");
 }
 
 TEST_CASE("strided tiles that only interleave do not race") {
   const auto columns = [](const char* from) {
-    return std::string(kFill) + "signal @dma.load full 1 wait @vpu full 1\n"
-           "copy @dma.load for [r < 4, c < 2] out tile fp32 [r of 4 by 32, c of 8 by 4] in x fp32 [r of 8 by 32, c of 8 "
+    return std::string(kFill) +
+           "signal @dma.load full 1 wait @vpu full 1\n"
+           "copy @dma.load for [r < 4, c < 2] out tile fp32 [r of 4 by 32, c of 8 by 4] in x fp32 [r of 8 by 32, c of "
+           "8 "
            "by 4] body { v0 = input 0 : fp32 }\n"
            "vector @vpu for [r < 4, c < 2] out acc fp32 [r of 4 by 8, c of 2 by 4] in tile fp32 [r of 4 by 32, c + " +
            std::string(from) + " of 8 by 4] body { v0 = input 0 : fp32 }\n";
@@ -123,8 +125,9 @@ TEST_CASE("strided tiles that only interleave do not race") {
 
 TEST_CASE("buffers that share addresses are ordered like one") {
   const std::string shared = with(kNoOutput, "other memory 1 at 256", "other memory 1 at 64");
-  const std::string code = std::string(kFill) + "vector @vpu for [c < 4] out other fp32 [c of 4 by 4] body "
-                                                "{ v0 = constant 1 : fp32 }\n";
+  const std::string code = std::string(kFill) +
+                           "vector @vpu for [c < 4] out other fp32 [c of 4 by 4] body "
+                           "{ v0 = constant 1 : fp32 }\n";
   CHECK(verdict(code, kNoOutput) == "");
   breaks(verdict(code, shared), "race", "as part of 'tile'");
 }
@@ -138,13 +141,15 @@ TEST_CASE("overlap: two buffers share bytes while both are live") {
                                 "semaphore full = 0", "");
   breaks(verdict("", live), "overlap", "share bytes of 'sp' while both are live");
   CHECK(verdict("", with(live, "steps 1 to 3", "steps 2 to 3")) == "");
-  CHECK(verdict("", with(with(live, "[] steps 0", "[] tensor \"t\" steps 0"), "[] steps 1", "[] tensor \"t\" steps 1")) == "");
+  CHECK(verdict("", with(with(live, "[] steps 0", "[] tensor \"t\" steps 0"), "[] steps 1",
+                         "[] tensor \"t\" steps 1")) == "");
 }
 
 TEST_CASE("uninitialised: bytes are read that nothing wrote") {
   breaks(verdict(with(kCopies, "out tile fp32 ring (%i) mod 2", "out tile fp32 ring (0) mod 2")), "uninitialised",
          "input 0: bytes 64 to 128 of buffer 'tile'");
-  breaks(verdict(with(kCopies, "for [r < 2, c < 8]", "for [r < 2, c < 7]")), "uninitialised", "nothing wrote all of them");
+  breaks(verdict(with(kCopies, "for [r < 2, c < 8]", "for [r < 2, c < 7]")), "uninitialised",
+         "nothing wrote all of them");
   const std::string accumulate = after_fill("mxu", with(kContract, "array", "accumulate_unless_zero [1] array"));
   breaks(verdict(accumulate, kNoOutput), "uninitialised", "the output: bytes 0 to 64 of buffer 'acc'");
   CHECK(verdict(after_fill("mxu", kContract), kNoOutput) == "");
@@ -158,7 +163,8 @@ TEST_CASE("uninitialised: an output is not written to its end") {
 TEST_CASE("bounds: coordinates, buffers and memories") {
   breaks(verdict(with(kCopies, "in x fp32 [r + 2*%i", "in x fp32 [r + 3*%i")), "bounds",
          "input 0 ('x'): coordinates 9 to 10 of dimension 0 leave its 8 elements");
-  CHECK(verdict(with(kCopies, "for [r < 2, c < 8]\n    out tile", "for [r < min(2, 8 - 2*%i), c < 8]\n    out tile")) == "");
+  CHECK(verdict(with(kCopies, "for [r < 2, c < 8]\n    out tile", "for [r < min(2, 8 - 2*%i), c < 8]\n    out tile")) ==
+        "");
   breaks(verdict(with(kCopies, "ring (%i) mod 2 step 64", "ring (%i) mod 2 step 96")), "bounds",
          "the output: bytes 96 to 160 of buffer 'tile', which has 128");
   breaks(verdict("", with(kBuffers, "acc memory 2 at 0 bytes 64", "acc memory 2 at 16384 bytes 64")), "bounds",
@@ -195,18 +201,22 @@ TEST_CASE("capability: engines, links, types and operations that the machine lac
   refused(with(kFill, "copy @dma.load", "copy @vpu"), "engine 'vpu' is a vector engine: it does not execute a copy");
   refused(with(kFill, "copy @dma.load", "copy @dma.store"), "engine 'dma.store' has no link from 'dram' to 'sp'");
   refused(after_fill("mxu", with(kContract, "out acc", "out other")), "unit 'mxu' does not write 'sp'");
-  refused(after_fill("mxu", with(kContract, "in tile fp32 [", "in x fp32 [")), "unit 'mxu' does not read 'dram' (input 0)");
+  refused(after_fill("mxu", with(kContract, "in tile fp32 [", "in x fp32 [")),
+          "unit 'mxu' does not read 'dram' (input 0)");
   refused(after_fill("mxu", with(kContract, "weight_stationary", "output_stationary")),
           "unit 'mxu' is weight_stationary, the command output_stationary");
   refused(after_fill("mxu", with(with(kContract, "in tile fp32", "in tile int8"), "in tile fp32", "in tile int8")),
           "unit 'mxu' does not multiply int8 by int8");
-  refused(after_fill("mxu", with(kContract, "sum fp32", "sum fp16")), "accumulates fp32 in fp32, the command in fp16 to fp32");
-  refused(after_fill("mxu", with(kContract, "out acc fp32", "out acc int32")), "accumulator 'acc' holds fp32, the output is int32");
+  refused(after_fill("mxu", with(kContract, "sum fp32", "sum fp16")),
+          "accumulates fp32 in fp32, the command in fp16 to fp32");
+  refused(after_fill("mxu", with(kContract, "out acc fp32", "out acc int32")),
+          "accumulator 'acc' holds fp32, the output is int32");
   Machine poor = small_machine();
   poor.vector_units[0].ops = {{"arithmetic", 1.0}};
-  const Program exp = small_program(kNoOutput, after_fill("vpu", "vector @vpu for [sum c < 4] out other fp32 [] in tile fp32 "
-                                                                 "[c of 4 by 4] combine max fp32 body { v0 = input 0 : fp32 "
-                                                                 "v1 = exp v0 : fp32 v2 = add v1 v0 : fp32 }"));
+  const Program exp = small_program(kNoOutput, after_fill("vpu",
+                                                          "vector @vpu for [sum c < 4] out other fp32 [] in tile fp32 "
+                                                          "[c of 4 by 4] combine max fp32 body { v0 = input 0 : fp32 "
+                                                          "v1 = exp v0 : fp32 v2 = add v1 v0 : fp32 }"));
   CHECK(verdict(exp) == "");
   breaks(verdict(exp, poor), "capability", "unit 'vpu' does not execute 'exp'");
   breaks(verdict(exp, poor), "capability", "unit 'vpu' does not reduce ('max')");
@@ -217,8 +227,10 @@ TEST_CASE("capability: engines, links, types and operations that the machine lac
   const Program multicast = small_program(kNoOutput, with(kFill, "[c < 32]", "[c < 32] multicast (row)"));
   CHECK(verdict(multicast) == "");
   breaks(verdict(multicast, no_multicast), "capability", "link 'dma' does not multicast");
-  refused("copy @dma.store for [c < 4] multicast (row) out y fp32 [c of 4 by 4] in tile fp32 [c of 4 by 4] body { v0 = input 0 : fp32 }",
-          "a multicast writes a memory of every core, 'dram' is shared");
+  refused(
+      "copy @dma.store for [c < 4] multicast (row) out y fp32 [c of 4 by 4] in tile fp32 [c of 4 by 4] body { v0 = "
+      "input 0 : fp32 }",
+      "a multicast writes a memory of every core, 'dram' is shared");
 }
 
 TEST_CASE("capability: host commands, index operands and spatial arrays") {
@@ -230,7 +242,8 @@ TEST_CASE("capability: host commands, index operands and spatial arrays") {
   breaks(of("host @mxu \"Relu\" attributes \"{}\" out [y] in [x]"), "capability", "does not execute 'Relu'");
   breaks(of("host @cpu \"Relu\" attributes \"{}\" out [tile] in [x]"), "capability", "the host does not reach 'sp'");
   breaks(of("host @cpu \"Relu\" attributes \"{}\" out [x] in [y]"), "uninitialised", "buffer 'y' is read");
-  breaks(of("copy @dma.load for [c < 4] out tile fp32 [c of 4 by 4] in x fp32 [index(1) of 8 by 4] in acc int32 [c of 4 by 4] "
+  breaks(of("copy @dma.load for [c < 4] out tile fp32 [c of 4 by 4] in x fp32 [index(1) of 8 by 4] in acc int32 [c of "
+            "4 by 4] "
             "body { v0 = input 0 : fp32 }"),
          "capability", "engine 'dma.load' does not reach 'acc' for its index operand");
   m.matrix_units[0].style = ArrayStyle::pe_array;
@@ -240,20 +253,23 @@ TEST_CASE("capability: host commands, index operands and spatial arrays") {
 }
 
 TEST_CASE("structure: each malformation has its message") {
-  const auto refused = [](const std::string& code, const std::string& part, const std::string& declarations = kNoOutput) {
+  const auto refused = [](const std::string& code, const std::string& part,
+                          const std::string& declarations = kNoOutput) {
     breaks(verdict(code, declarations), "structure", part);
   };
   refused("", "stands in a memory that the machine does not have", with(kNoOutput, "other memory 1", "other memory 7"));
   refused("", "semaphore 'full' starts at -1", with(kNoOutput, "full = 0", "full = -1"));
   refused("", "engine 'z' is matrix 3, the machine has 1", std::string("engine z matrix 3\n") + kNoOutput);
-  refused("", "tensor 't' is bound to a buffer that does not exist", std::string(kNoOutput) + "bind input \"t\" = #99\n");
+  refused("", "tensor 't' is bound to a buffer that does not exist",
+          std::string(kNoOutput) + "bind input \"t\" = #99\n");
   refused("wait @#9 full 1", "no such engine");
   refused("wait @mxu #9 1", "no such semaphore");
   refused("wait @mxu full 0", "a count of 0");
   refused("wait @mxu full 1 wait @vpu full 1 signal @dma.load full 2", "both wait for 'full'");
   refused("loop i %1 < 3 { wait @mxu full 1 }", "its variable %1 is not its own");
   refused("loop i < -3 { wait @mxu full 1 }", "its trip -3 is absurd");
-  refused(with(kFill, "[c of 32 by 4]", "[c + %5 of 32 by 4]"), "an offset uses variable %5, which no enclosing loop defines");
+  refused(with(kFill, "[c of 32 by 4]", "[c + %5 of 32 by 4]"),
+          "an offset uses variable %5, which no enclosing loop defines");
   refused(with(kFill, "[c of 32 by 4]", "[$3 of 32 by 4]"), "the output: no iteration dimension 3");
   refused(with(kFill, "[c of 32 by 4]", "[c of 32 by 4611686018427387904]"), "addresses are absurd");
   refused(with(kFill, "[c of 32 by 4]", "[c + 4611686018427387904 of 32 by 4]"), "an offset reaches 4.61e+18: absurd");
@@ -274,9 +290,11 @@ TEST_CASE("structure: each malformation has its message") {
   refused(with(kFill, "body", "accumulate_unless_zero [1] body"), "accumulate_unless_zero without a reduction");
   refused(with(kContract, "combine sum", "combine max"), "combine is max and there is a reduction dimension");
   refused(with(kContract, "array weight", "array free rows [] cols [] order [] trail 0 //"), "dataflow free");
-  refused(with(kContract, "array weight_stationary rows [k * 4] cols [n * 4] order [m]", ""), "a contraction without an array plan");
+  refused(with(kContract, "array weight_stationary rows [k * 4] cols [n * 4] order [m]", ""),
+          "a contraction without an array plan");
   refused(kContract + std::string("trail 8"), "trail 8 of 1");
-  refused(std::string("vector @vpu for [c < 2] multicast (row) out other fp32 [c of 2 by 4] body { v0 = constant 1 : fp32 }"),
+  refused(std::string(
+              "vector @vpu for [c < 2] multicast (row) out other fp32 [c of 2 by 4] body { v0 = constant 1 : fp32 }"),
           "only copies multicast");
 }
 
@@ -323,6 +341,6 @@ loop i < 1000 { loop j < 100 {
                                "signal @dma.store free 1\n  wait @dma.load free 4\n  signal @dma.load free 3");
   CHECK(verdict(small_program(declarations, own), m, {.max_instances = 10'000}) == "");
   CHECK(result(with(code, "in x int8 [c + 400*%i", "in x int8 [c + 401*%i"), 10'000).violations.at(0).rule == "bounds");
-  CHECK(verdict(small_program(declarations, code), m, {.max_instances = 5}).find("instances are left even with loops cut") !=
-        std::string::npos);
+  CHECK(verdict(small_program(declarations, code), m, {.max_instances = 5})
+            .find("instances are left even with loops cut") != std::string::npos);
 }

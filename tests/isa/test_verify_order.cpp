@@ -60,7 +60,9 @@ loop step < 3 {
 }
 )";
 
-std::string exchange_semaphores() { return std::string(kShared) + "semaphore loaded = 0\nsemaphore read = 0\nsemaphore next = 0\n"; }
+std::string exchange_semaphores() {
+  return std::string(kShared) + "semaphore loaded = 0\nsemaphore read = 0\nsemaphore next = 0\n";
+}
 
 }  // namespace
 
@@ -135,7 +137,8 @@ vector @vpu for [c < 4] out acc fp32 [c of 4 by 4] in tile fp32 [c of 4 by 4] bo
   CHECK(verdict(declarations, code, grid(2, 2)) == "");
   breaks(verdict(declarations, with(code, "multicast (row)", ""), grid(2, 2)), "race", "");
   const std::string local_only = with(code, " leader (row) to_all (row)", "");
-  breaks(verdict(declarations, local_only, grid(2, 2)), "race", "vpu of core (1, 0) reads bytes of 'tile' that dma.load of core (0, 0)");
+  breaks(verdict(declarations, local_only, grid(2, 2)), "race",
+         "vpu of core (1, 0) reads bytes of 'tile' that dma.load of core (0, 0)");
 }
 
 TEST_CASE("a grid larger than the machine or absurdly large is refused") {

@@ -35,9 +35,11 @@ std::string opened(const std::string& html) {
   std::string folder = (fs::temp_directory_path() / "assay_browser_XXXXXX").string();
   REQUIRE(mkdtemp(folder.data()));
   std::ofstream(folder + "/report.html") << html;
-  const std::string command = "timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-                              "--disable-background-networking --disable-component-update --disable-sync --virtual-time-budget=10000 "
-                              "--window-size=1400,9000 --user-data-dir='" + folder + "/profile' --dump-dom 'file://" + folder + "/report.html' 2>/dev/null";
+  const std::string command =
+      "timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+      "--disable-background-networking --disable-component-update --disable-sync --virtual-time-budget=10000 "
+      "--window-size=1400,9000 --user-data-dir='" +
+      folder + "/profile' --dump-dom 'file://" + folder + "/report.html' 2>/dev/null";
   std::string out;
   {
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
@@ -66,7 +68,7 @@ TEST_CASE("a browser opens the report of a sweep without errors and draws its ch
   if (!have_chromium()) return;
   const std::string dom = opened(render_html(build_report(sample::sweep())));
   check_opened(dom, 8);
-  CHECK(count(dom, "2880 rows") == 1);     // the search table was built from data
+  CHECK(count(dom, "2880 rows") == 1);  // the search table was built from data
   CHECK(count(dom, "aria-label=\"Search in: Layers of all designs\"") == 1);
 }
 

@@ -31,8 +31,9 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("layers that were fused otherwise are compared as one") {
-  const auto deltas = match_layers({layer("conv1", {"conv1"}, 2), layer("bn_relu", {"bn", "relu"}, 1), layer("fc", {"fc"}, 5)},
-                                   {layer("conv1_bn", {"conv1", "bn"}, 2.5), layer("relu", {"relu"}, 0.25), layer("fc", {"fc"}, 5)});
+  const auto deltas =
+      match_layers({layer("conv1", {"conv1"}, 2), layer("bn_relu", {"bn", "relu"}, 1), layer("fc", {"fc"}, 5)},
+                   {layer("conv1_bn", {"conv1", "bn"}, 2.5), layer("relu", {"relu"}, 0.25), layer("fc", {"fc"}, 5)});
   REQUIRE(deltas.size() == 2);
   CHECK(deltas[0].name() == "conv1 + bn_relu → conv1_bn + relu");
   CHECK(deltas[0].before_s == 3);
@@ -41,7 +42,8 @@ TEST_CASE("layers that were fused otherwise are compared as one") {
 }
 
 TEST_CASE("a layer on one side only is said to be absent on the other, and time is never lost") {
-  const auto deltas = match_layers({layer("a", {"a"}, 1), layer("gone", {"g"}, 3)}, {layer("a", {"a"}, 1), layer("new", {"n"}, 2)});
+  const auto deltas =
+      match_layers({layer("a", {"a"}, 1), layer("gone", {"g"}, 3)}, {layer("a", {"a"}, 1), layer("new", {"n"}, 2)});
   REQUIRE(deltas.size() == 3);
   CHECK(deltas[0].after.empty());
   CHECK(deltas[0].name() == "gone");
@@ -53,7 +55,8 @@ TEST_CASE("a layer on one side only is said to be absent on the other, and time 
     for (int side = 0; side < 2; ++side) {
       for (std::int64_t i = random.between(0, 12); i > 0; --i) {
         std::vector<std::string> nodes;
-        for (std::int64_t n = random.between(0, 3); n > 0; --n) nodes.push_back("n" + std::to_string(random.between(0, 15)));
+        for (std::int64_t n = random.between(0, 3); n > 0; --n)
+          nodes.push_back("n" + std::to_string(random.between(0, 15)));
         sides[side].push_back(layer("l" + std::to_string(random.between(0, 9)), nodes, random.uniform()));
         seconds[side] += sides[side].back().seconds;
       }
@@ -92,7 +95,8 @@ TEST_CASE("one changed number shows as input, ranking and layer") {
   std::erase_if(after.ranking, [](const RankRow& r) { return r.point == 1; });
   std::swap(after.ranking[0], after.ranking[1]);
   const std::string text = render_text(diff(before, after), {.width = 400});
-  has(text, "The first place goes from " + after.points[after.ranking[1].point].design + " to " + after.points[after.ranking[0].point].design + ".");
+  has(text, "The first place goes from " + after.points[after.ranking[1].point].design + " to " +
+                after.points[after.ranking[0].point].design + ".");
   has(text, "1 got faster, 0 slower");
   has(text, "sha256 other");
   has(text, "patch");
@@ -110,7 +114,7 @@ TEST_CASE("one changed number shows as input, ranking and layer") {
 TEST_CASE("points that came and went are named") {
   const SweepResult before = sample::sweep({.layers = 3});
   SweepResult after = sample::sweep({.designs_per_family = 4, .layers = 3});
-  after.points[0].design = "renamed";   // same machine and parameters: still the same point
+  after.points[0].design = "renamed";  // same machine and parameters: still the same point
   const std::string text = render_text(diff(before, after));
   has(text, "Only before: tpu_v1_like rows=64 ub=24 MiB");
   CHECK(text.find("Only after") == text.npos);
@@ -126,7 +130,8 @@ TEST_CASE("two runs differ layer by layer, with the manifest where there is one"
   has(text, "part mxu");
   has(text, "0.2.0");
   has(text, "200.0");
-  has(render_text(diff(a.points[0], sample::sweep({.layers = 60}).points[9])), "Difference: tpu_v1_like rows=64 ub=8 MiB → eyeriss_like");
+  has(render_text(diff(a.points[0], sample::sweep({.layers = 60}).points[9])),
+      "Difference: tpu_v1_like rows=64 ub=8 MiB → eyeriss_like");
 }
 
 }  // namespace assay

@@ -74,7 +74,8 @@ TEST_CASE("CSV of points and layers has one rectangle of fields, whatever the na
 TEST_CASE("numbers in CSV read back exactly") {
   const SweepResult s = sample::sweep({.layers = 5});
   const auto rows = read_csv(points_csv(s));
-  const auto column = static_cast<std::size_t>(std::find(rows[0].begin(), rows[0].end(), "latency_s") - rows[0].begin());
+  const auto column =
+      static_cast<std::size_t>(std::find(rows[0].begin(), rows[0].end(), "latency_s") - rows[0].begin());
   for (std::size_t i = 0; i < s.points.size(); ++i) CHECK(std::stod(rows[i + 1][column]) == s.points[i].latency_s);
   CHECK(std::find(rows[0].begin(), rows[0].end(), "param:pe_columns") != rows[0].end());
 }
@@ -91,7 +92,7 @@ TEST_CASE("Markdown tables are rectangles and names stay text") {
         if (dot) continue;
       }
       CHECK(line.find("<script") == line.npos);
-      if (!line.starts_with("<details>")) CHECK(line.find("[a](") == line.npos);   // raw HTML up to the next blank line
+      if (!line.starts_with("<details>")) CHECK(line.find("[a](") == line.npos);  // raw HTML up to the next blank line
       if (!line.starts_with("|")) continue;
       std::size_t bars = 0;
       for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\');
@@ -105,7 +106,8 @@ TEST_CASE("Markdown tables are rectangles and names stay text") {
 }
 
 TEST_CASE("the ranking fits 110 columns and carries no control characters") {
-  for (const auto& s : {sample::sweep({.layers = 5}), sample::hostile(), sample::sweep({.layers = 5, .checked = false})}) {
+  for (const auto& s :
+       {sample::sweep({.layers = 5}), sample::hostile(), sample::sweep({.layers = 5, .checked = false})}) {
     const std::string text = ranking_text(s);
     for (const auto& line : lines(text)) {
       INFO(line);

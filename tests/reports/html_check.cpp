@@ -10,7 +10,8 @@ namespace {
 constexpr std::array kVoid{"meta", "link", "br", "img", "input", "hr", "col"};
 
 std::string unescape(std::string_view s) {
-  static constexpr std::pair<std::string_view, char> kEntities[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}};
+  static constexpr std::pair<std::string_view, char> kEntities[] = {
+      {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}};
   std::string out;
   while (!s.empty()) {
     bool found = false;
@@ -40,7 +41,8 @@ std::string HtmlPage::Element::attribute(std::string_view key) const {
 }
 
 std::size_t HtmlPage::count(std::string_view name) const {
-  return static_cast<std::size_t>(std::count_if(elements.begin(), elements.end(), [&](const Element& e) { return e.name == name; }));
+  return static_cast<std::size_t>(
+      std::count_if(elements.begin(), elements.end(), [&](const Element& e) { return e.name == name; }));
 }
 
 HtmlPage read_html(std::string_view s) {
@@ -64,7 +66,8 @@ HtmlPage read_html(std::string_view s) {
       const std::size_t end = s.find('>');
       const std::string_view name = s.substr(2, end == s.npos ? s.npos : end - 2);
       if (open.empty() || page.elements[open.back()].name != name) {
-        error("</" + std::string(name.substr(0, 20)) + "> closes " + (open.empty() ? "nothing" : page.elements[open.back()].name));
+        error("</" + std::string(name.substr(0, 20)) + "> closes " +
+              (open.empty() ? "nothing" : page.elements[open.back()].name));
         if (open.empty()) break;
       }
       open.pop_back();

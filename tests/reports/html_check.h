@@ -12,11 +12,11 @@ namespace assay {
 struct HtmlPage {
   struct Element {
     std::string name;
-    std::vector<std::pair<std::string, std::string>> attributes;   ///< entities resolved
-    std::string text;                                              ///< direct text, entities resolved
+    std::vector<std::pair<std::string, std::string>> attributes;  ///< entities resolved
+    std::string text;                                             ///< direct text, entities resolved
     std::string attribute(std::string_view key) const;
   };
-  std::vector<Element> elements;        ///< in document order
+  std::vector<Element> elements;  ///< in document order
   std::vector<std::string> errors;
   std::size_t count(std::string_view name) const;
 };

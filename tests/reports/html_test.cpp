@@ -36,7 +36,8 @@ void check_page(const std::string& html) {
       if (key == "style") CHECK(value.find("url") == value.npos);
     }
     if (e.name == "th") CHECK(!e.attribute("scope").empty());
-    if (e.attribute("role") == "img") CHECK((!e.attribute("aria-label").empty() || !e.attribute("aria-labelledby").empty()));
+    if (e.attribute("role") == "img")
+      CHECK((!e.attribute("aria-label").empty() || !e.attribute("aria-labelledby").empty()));
   }
   CHECK(page.count("table") == page.count("caption"));
   CHECK(html.find("Content-Security-Policy\" content=\"default-src 'none'") != html.npos);
@@ -78,7 +79,8 @@ TEST_CASE("single runs, empty sweeps and differences are pages too") {
 
 TEST_CASE("small data stands as JSON, large data deflated") {
   SweepResult run = sample::single_run();
-  for (auto& w : run.points[0].workloads) w.layers.resize(3), w.timeline.clear(), w.memories.clear(), w.graph_dot.clear();
+  for (auto& w : run.points[0].workloads)
+    w.layers.resize(3), w.timeline.clear(), w.memories.clear(), w.graph_dot.clear();
   const std::string small = render_html(build_report(run));
   const HtmlPage page = read_html(small);
   bool seen = false;
@@ -98,7 +100,9 @@ TEST_CASE("what the script reads is JSON, whatever the names and numbers") {
   Chart c{.kind = ChartKind::scatter, .title = "</script><!--", .alt = {}};
   c.series.push_back({"\xff\"\\", {{.x = 1, .y = 1.0 / 0.0, .size = 0.0 / 0.0, .label = "a\nb\x01"}}});
   CHECK(payload.add(c) == "c1");
-  Table t{.caption = "t", .columns = {{"a"}, {"b", Unit::seconds}}, .rows = {{Cell("<x>"), Cell(0.5)}, {Cell(), Cell("not computed")}}};
+  Table t{.caption = "t",
+          .columns = {{"a"}, {"b", Unit::seconds}},
+          .rows = {{Cell("<x>"), Cell(0.5)}, {Cell(), Cell("not computed")}}};
   CHECK(payload.add(t, {column_format(t, 0), column_format(t, 1)}) == "t1");
   CHECK(payload.add_drawing("<svg/>") == payload.add_drawing("<svg/>"));
   const std::string text = payload.json();
@@ -115,7 +119,7 @@ TEST_CASE("deflate and base64 give the padding that atob wants") {
   for (std::size_t n : {0, 1, 2, 3, 100}) {
     const std::string out = deflate_base64(std::string(n, 'x'));
     CHECK(out.size() % 4 == 0);
-    CHECK(out.starts_with("eN"));   // a zlib header in base64
+    CHECK(out.starts_with("eN"));  // a zlib header in base64
   }
 }
 

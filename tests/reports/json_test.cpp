@@ -77,20 +77,34 @@ TEST_CASE("a bad result file is refused with the path of what is wrong") {
   CHECK(mentions(message_of("[1]"), "expected an object, found array"));
   CHECK(mentions(message_of(std::string(200000, '[')), "not JSON"));
   CHECK(mentions(message_of("{}"), "schema_version: missing"));
-  CHECK(mentions(message_of(replaced(good, "\"schema_version\":1", "\"schema_version\":99")), "schema_version: expected 1, found 99"));
+  CHECK(mentions(message_of(replaced(good, "\"schema_version\":1", "\"schema_version\":99")),
+                 "schema_version: expected 1, found 99"));
   CHECK(mentions(message_of(good, false), "kind: expected \"point\", found \"sweep\""));
-  CHECK(mentions(message_of(replaced(good, "\"kind\":\"sweep\"", "\"sort\":\"sweep\"")), "kind: expected \"sweep\", found nothing"));
+  CHECK(mentions(message_of(replaced(good, "\"kind\":\"sweep\"", "\"sort\":\"sweep\"")),
+                 "kind: expected \"sweep\", found nothing"));
   CHECK(mentions(message_of(replaced(good, "\"area_mm2\":", "\"area\":")), ".area_mm2: missing"));
-  CHECK(mentions(message_of(replaced(good, "\"fully_checked\":true", "\"fully_checked\":1")), "points[0].fully_checked: expected true or false, found number"));
-  CHECK(mentions(message_of(replaced(good, "\"design\":\"", "\"design\":7,\"x\":\"")), "points[0].design: expected a string, found number"));
-  CHECK(mentions(message_of(replaced(good, "\"index\":0", "\"index\":0.5")), "points[0].index: expected an integer of 64 bits, found 0.5"));
-  CHECK(mentions(message_of(replaced(good, "\"frontier\":[", "\"frontier\":[-1,")), "frontier[0]: expected an integer >= 0, found -1"));
-  CHECK(mentions(message_of(replaced(good, "\"frontier\":[", "\"frontier\":[77,")), "frontier[0]: expected an index below 5"));
-  CHECK(mentions(message_of(replaced(good, "\"ranking\":[{", "\"ranking\":[{\"p_better_than_next\":1,\"point\":1000,\"score\":1,\"tied_with_next\":false},{")), "ranking[0].point: expected an index below 5"));
-  CHECK(mentions(message_of(replaced(good, "\"axes\":[", "\"axes\":7,\"x\":[")), "axes: expected a list, found number"));
-  CHECK(mentions(message_of(replaced(good, "\"manifest\":[[", "\"manifest\":[[\"x\",")), "manifest[0]: expected a pair"));
-  CHECK(mentions(message_of(replaced(good, "\"edp\":", "\"edp\":null,\"x\":")), "points[0].edp: expected a number, found null"));
-  CHECK(mentions(message_of(replaced(good, "\"check\":{", "\"check\":[],\"x\":{")), "points[0].workloads[0].check: expected an object, found array"));
+  CHECK(mentions(message_of(replaced(good, "\"fully_checked\":true", "\"fully_checked\":1")),
+                 "points[0].fully_checked: expected true or false, found number"));
+  CHECK(mentions(message_of(replaced(good, "\"design\":\"", "\"design\":7,\"x\":\"")),
+                 "points[0].design: expected a string, found number"));
+  CHECK(mentions(message_of(replaced(good, "\"index\":0", "\"index\":0.5")),
+                 "points[0].index: expected an integer of 64 bits, found 0.5"));
+  CHECK(mentions(message_of(replaced(good, "\"frontier\":[", "\"frontier\":[-1,")),
+                 "frontier[0]: expected an integer >= 0, found -1"));
+  CHECK(mentions(message_of(replaced(good, "\"frontier\":[", "\"frontier\":[77,")),
+                 "frontier[0]: expected an index below 5"));
+  CHECK(mentions(message_of(replaced(
+                     good, "\"ranking\":[{",
+                     "\"ranking\":[{\"p_better_than_next\":1,\"point\":1000,\"score\":1,\"tied_with_next\":false},{")),
+                 "ranking[0].point: expected an index below 5"));
+  CHECK(
+      mentions(message_of(replaced(good, "\"axes\":[", "\"axes\":7,\"x\":[")), "axes: expected a list, found number"));
+  CHECK(
+      mentions(message_of(replaced(good, "\"manifest\":[[", "\"manifest\":[[\"x\",")), "manifest[0]: expected a pair"));
+  CHECK(mentions(message_of(replaced(good, "\"edp\":", "\"edp\":null,\"x\":")),
+                 "points[0].edp: expected a number, found null"));
+  CHECK(mentions(message_of(replaced(good, "\"check\":{", "\"check\":[],\"x\":{")),
+                 "points[0].workloads[0].check: expected an object, found array"));
 }
 
 }  // namespace assay

@@ -5,9 +5,9 @@
 namespace assay::sample {
 
 struct Options {
-  int designs_per_family = 8;      ///< of three families; some are infeasible besides
+  int designs_per_family = 8;  ///< of three families; some are infeasible besides
   int layers = 60;
-  bool checked = true;             ///< the first ones fully
+  bool checked = true;  ///< the first ones fully
 };
 
 /// A made-up sweep that looks like a real one: sums are consistent (layers to phases, waterfalls to times, phases to

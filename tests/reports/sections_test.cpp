@@ -101,10 +101,11 @@ TEST_CASE("the ranking carries all columns that page one must answer") {
   REQUIRE(t);
   std::vector<std::string> titles;
   for (const auto& c : t->columns) titles.push_back(c.title);
-  CHECK(titles == std::vector<std::string>{"Rank", "Design", "Latency", "Energy", "Area", "Average", "Peak", "Mapping gap", "P(better than next)",
-                                           "Tied?", "Bound by", "Checked", "Mapper"});
+  CHECK(titles == std::vector<std::string>{"Rank", "Design", "Latency", "Energy", "Area", "Average", "Peak",
+                                           "Mapping gap", "P(better than next)", "Tied?", "Bound by", "Checked",
+                                           "Mapper"});
   CHECK(t->rows.size() == 24);
-  CHECK(!t->rows.back()[8].number());   // nothing comes after the last
+  CHECK(!t->rows.back()[8].number());  // nothing comes after the last
 }
 
 TEST_CASE("every loss waterfall and every layer table sums to 100 %") {
@@ -145,7 +146,9 @@ TEST_CASE("what limits a layer and what doubling it would save is in one row of 
   CHECK(t->rows.size() == 24 * 2 * 10);
   CHECK(t->keywords.size() == t->rows.size());
   const auto& l = s.points[0].workloads[0].layers[0];
-  const auto row = std::find_if(t->rows.begin(), t->rows.end(), [&](const auto& r) { return *r[0].text() == s.points[0].design && *r[2].text() == l.name; });
+  const auto row = std::find_if(t->rows.begin(), t->rows.end(), [&](const auto& r) {
+    return *r[0].text() == s.points[0].design && *r[2].text() == l.name;
+  });
   REQUIRE(row != t->rows.end());
   CHECK(*(*row)[column_of(*t, "Bound by")].text() == l.binding);
   CHECK(*(*row)[column_of(*t, "Gain if doubled")].number() == l.gain_same_program);
@@ -160,7 +163,8 @@ TEST_CASE("what limits a layer and what doubling it would save is in one row of 
   const Document cut = build_report(s, few);
   bool said = false;
   for (const auto& b : find_section(cut, "layers")->blocks) {
-    if (const auto* p = std::get_if<Paragraph>(&b.value)) said = said || p->text.find("22 further designs are not in this table") != p->text.npos;
+    if (const auto* p = std::get_if<Paragraph>(&b.value))
+      said = said || p->text.find("22 further designs are not in this table") != p->text.npos;
   }
   CHECK(said);
 }
@@ -188,7 +192,8 @@ TEST_CASE("the drill-down holds the best, their ties and the frontier, and links
   for (const auto& b : choice->panels[0].blocks) {
     if (const auto* c = std::get_if<Chart>(&b.value)) kinds.insert(c->kind);
   }
-  CHECK(kinds == std::set<ChartKind>{ChartKind::waterfall, ChartKind::roofline, ChartKind::bar, ChartKind::stacked_bar, ChartKind::heatmap, ChartKind::timeline, ChartKind::memory_map});
+  CHECK(kinds == std::set<ChartKind>{ChartKind::waterfall, ChartKind::roofline, ChartKind::bar, ChartKind::stacked_bar,
+                                     ChartKind::heatmap, ChartKind::timeline, ChartKind::memory_map});
 }
 
 TEST_CASE("the roofline's roofs meet where bandwidth times intensity is the peak") {
@@ -199,11 +204,12 @@ TEST_CASE("the roofline's roofs meet where bandwidth times intensity is the peak
     if (series.name.starts_with("DRAM roof")) dram = &series;
   }
   REQUIRE(dram);
-  CHECK(dram->name == "DRAM roof 34 GB/s");   // what the sample was made with
+  CHECK(dram->name == "DRAM roof 34 GB/s");  // what the sample was made with
   CHECK(dram->marks[1].y == doctest::Approx(s.points[0].peak_tops * 1e12));
   CHECK(dram->marks[0].y == doctest::Approx(dram->marks[0].x * 34e9));
   for (const auto& series : c.series) {
-    for (const auto& m : series.marks) CHECK((series.line || m.y <= std::min(34e9 * m.x, s.points[0].peak_tops * 1e12) * 1.000001));
+    for (const auto& m : series.marks)
+      CHECK((series.line || m.y <= std::min(34e9 * m.x, s.points[0].peak_tops * 1e12) * 1.000001));
   }
 }
 
@@ -240,8 +246,9 @@ TEST_CASE("main effects compare an axis inside one family") {
   REQUIRE(t);
   std::set<std::string> axes;
   for (const auto& row : t->rows) axes.insert(*row[0].text());
-  CHECK(axes == std::set<std::string>{"rows", "pe_columns", "grid", "ub"});   // clock is another one per machine: no effect of its own
-  CHECK(*t->rows[0][2].text() == "64");     // by number, not by text
+  CHECK(axes == std::set<std::string>{"rows", "pe_columns", "grid",
+                                      "ub"});  // clock is another one per machine: no effect of its own
+  CHECK(*t->rows[0][2].text() == "64");        // by number, not by text
   CHECK(*t->rows[1][2].text() == "128");
 }
 
