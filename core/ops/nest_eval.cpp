@@ -352,8 +352,8 @@ class Interpreter {
     if (n.contraction) {
       const Value a = convert(ins[0], n.accumulator), b = convert(ins[1], n.accumulator);
       if (is_float(n.accumulator)) return real(n.accumulator, (a.f - n.zero[0]) * (b.f - n.zero[1]));
-      return whole(n.accumulator,
-                   (a.i - static_cast<std::int64_t>(n.zero[0])) * (b.i - static_cast<std::int64_t>(n.zero[1])));
+      const std::int64_t x = a.i - static_cast<std::int64_t>(n.zero[0]), y = b.i - static_cast<std::int64_t>(n.zero[1]);
+      return whole(n.accumulator, integer_op(ScalarOp::mul, n.accumulator, x, y));
     }
     std::vector<Value> v;
     for (const ScalarInstr& s : n.body.code) {

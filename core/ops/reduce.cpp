@@ -122,12 +122,13 @@ void evaluate(EvalContext& c, Kind kind) {
     }
     each([&](std::size_t o, A v) {
       if constexpr (std::is_integral_v<A>) {
-        if (kind == Kind::max || kind == Kind::min)
+        if (kind == Kind::max || kind == Kind::min) {
           acc[o] = folded(kind, acc[o], v);
-        else
-          acc[o] =
-              static_cast<A>(folded(kind, static_cast<std::uint64_t>(acc[o]),
-                                    element(kind, static_cast<std::uint64_t>(kind == Kind::l1 && v < 0 ? -v : v))));
+        } else {
+          auto u = static_cast<std::uint64_t>(v);
+          if (kind == Kind::l1 && v < 0) u = 0 - u;
+          acc[o] = static_cast<A>(folded(kind, static_cast<std::uint64_t>(acc[o]), element(kind, u)));
+        }
       } else {
         acc[o] = folded(kind, acc[o], element(kind, v));
       }

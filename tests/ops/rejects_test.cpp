@@ -238,6 +238,11 @@ TEST_CASE("rules of resizing") {
        {x, floats({2}, {0, 1}), scales},
        {text("coordinate_transformation_mode", "tf_crop_and_resize")},
        "2 values of the region for 4 axes"},
+      {"Resize",
+       13,
+       {x, floats({8}, {0, 0, 0, 0, 1, 1, 1, INFINITY}), scales},
+       {text("coordinate_transformation_mode", "tf_crop_and_resize")},
+       "the region of interest holds inf"},
   });
 }
 
