@@ -110,7 +110,7 @@ CheckResult check_phase(const Machine& machine, const PreparedPhase& phase, bool
     return r;
   }
   const CompiledModel c = compile(model.graph, machine, options, cache);
-  const VerifyResult v = verify_program(c.program, machine);
+  const VerifyResult v = verify_program(c.program, machine, {.max_instances = kVerifiedInstances});
   r.static_ok = v.ok();
   if (!v.ok()) {
     r.detail = fmt::format("{}: {}: {}", v.violations.front().rule, v.violations.front().where, v.violations.front().message);

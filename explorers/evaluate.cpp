@@ -242,7 +242,19 @@ class PhaseEvaluation {
   void check(WorkloadResult& r) {
     r.check.level = "none";
     if (options_.check == CheckLevel::none) return;
-    const VerifyResult v = verify_program(compiled_.program, machine_);
+    const bool full = options_.check == CheckLevel::full && r.macs <= options_.full_check_macs && phase_.full().executable();
+    if (options_.earlier != nullptr) {
+      for (const WorkloadResult& w : options_.earlier->workloads) {
+        if (w.workload == r.workload && w.phase == r.phase) r.check = w.check;
+      }
+      if (full && r.check.static_ok) {
+        const std::string note = r.check.static_note;
+        r.check = check_phase(machine_, phase_, true, options_.compile, cache_);
+        r.check.static_note = note;
+      }
+      return;
+    }
+    const VerifyResult v = verify_program(compiled_.program, machine_, {.max_instances = kVerifiedInstances});
     r.check.level = "static";
     r.check.static_ok = r.check.passed = v.ok();
     r.check.static_note = fmt::format("{} command instances walked{}", v.instances, v.sampled ? ", long loops cut" : "");
@@ -252,7 +264,6 @@ class PhaseEvaluation {
       return;
     }
     if (options_.check == CheckLevel::statically) return;
-    const bool full = options_.check == CheckLevel::full && r.macs <= options_.full_check_macs && phase_.full().executable();
     if (!full && !phase_.has_twin()) {
       r.check.detail = "not executed: the workload has no twin";
       return;

@@ -23,6 +23,9 @@ struct PointOptions {
   CheckLevel check = CheckLevel::twin;
   std::int64_t full_check_macs = INT64_MAX;  ///< CheckLevel::full: larger phases are checked on their twin
   std::size_t timeline_events = 4000;
+  /// The same point at an earlier stage: its programs are the same, so its checks are not repeated; phases that are
+  /// now to be executed in full are.
+  const PointResult* earlier = nullptr;
 };
 
 /// A machine with its weighted phases.
@@ -38,6 +41,9 @@ PointResult evaluate_point(const Machine& machine, const std::vector<WeightedPha
 
 /// Compiles and checks one phase functionally, in full or on its twin.
 CheckResult check_phase(const Machine& machine, const PreparedPhase& phase, bool full, const CompileOptions& options, MappingCache& cache);
+
+/// Bounds of the static proof: beyond this many command instances long loops are cut, and the result says so.
+inline constexpr std::int64_t kVerifiedInstances = 200'000;
 
 /// The version of everything that can change a result without an input changing: part of every content key.
 std::string model_version();

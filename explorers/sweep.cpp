@@ -159,6 +159,8 @@ class SweepRun {
           o.check = CheckLevel::full;
           o.full_check_macs = spec_.check == "full" ? std::numeric_limits<std::int64_t>::max() : spec_.full_check_macs;
         }
+        const PointResult before = points_[i];
+        if (stage != Stage::timed) o.earlier = &before;
         r = evaluate_point(machine, phases_, o, cache_);
       }
       r.machine = machine.name;

@@ -130,6 +130,7 @@ GraphvizResult run_graphviz(const std::string& dot, const GraphvizOptions& optio
   const pid_t child = fork();
   if (child < 0) return {{}, fmt::format("no process: {}", std::strerror(errno))};
   if (child == 0) become_dot(options.program.c_str(), fileno(input.get()), out_write.fd, err_write.fd, report_write.fd);
+  setpgid(child, child);  // here as well: whoever comes first
   out_write.close();
   err_write.close();
   report_write.close();

@@ -35,6 +35,7 @@ bool failed(const WorkloadResult& w) { return level_rank(w.check.level) >= 2 && 
 }  // namespace
 
 bool is_ok(const PointResult& point) { return point.status == "ok"; }
+bool is_feasible(const PointResult& point) { return is_ok(point) && point.constraint_violations.empty(); }
 
 std::string phase_name(const WorkloadResult& w) {
   return w.phase.empty() || w.phase == w.workload ? w.workload : w.workload + " / " + w.phase;

@@ -12,6 +12,8 @@
 namespace assay {
 
 bool is_ok(const PointResult& point);
+/// Ok and within all constraints.
+bool is_feasible(const PointResult& point);
 /// `resnet50`, or `llama / decode` where the phase has a name.
 std::string phase_name(const WorkloadResult& workload);
 /// The workload's share of the suite's time, in seconds: weight · repeat · seconds.

@@ -291,12 +291,12 @@ struct FunctionalMachine::Impl {
     for (const Operand& o : c.in) add(g, o, distinct_elements(c, o, extents, vars), 0);
     const std::int64_t outputs = distinct_elements(c, c.out, extents, vars);
     add(g, c.out, accumulate ? outputs : 0, outputs);
-    auto& lanes = g.lane_ops[program.engines[c.engine.index()].part];
+    const std::uint32_t part = program.engines[c.engine.index()].part;
     const std::int64_t n = points();
     for (const ScalarInstr& i : c.body.code)
       if (i.op != ScalarOp::input && i.op != ScalarOp::constant && i.op != ScalarOp::index)
-        lanes[std::string(op_class(i.op))] += n;
-    if (c.combine != Combine::none) lanes["reduce"] += n;
+        g.lane_ops[part][std::string(op_class(i.op))] += n;
+    if (c.combine != Combine::none) g.lane_ops[part]["reduce"] += n;
   }
 
   void contract(const Command& c, bool accumulate, GroupActivity& g) {

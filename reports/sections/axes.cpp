@@ -11,7 +11,7 @@ namespace assay {
 std::vector<std::string> axis_values(const SweepResult& sweep, const std::string& axis) {
   std::set<std::string> distinct;
   for (const auto& p : sweep.points) {
-    if (!is_ok(p)) continue;
+    if (!is_feasible(p)) continue;
     if (std::string v = parameter(p, axis); !v.empty()) distinct.insert(std::move(v));
   }
   std::vector<std::string> values(distinct.begin(), distinct.end());

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// The distinct values of an axis over points that are ok: by number where they have one, then by text.
+/// The distinct values of an axis over feasible points: by number where they have one, then by text.
 std::vector<std::string> axis_values(const SweepResult& sweep, const std::string& axis);
 /// Axes with at least two such values.
 std::vector<std::string> varied_axes(const SweepResult& sweep);

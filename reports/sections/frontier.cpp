@@ -57,7 +57,8 @@ std::vector<Block> build(const SectionContext& context) {
     const double energy = p.energy_pj * 1e-12;
     x0 = std::min(x0, p.latency_s), x1 = std::max(x1, p.latency_s), y0 = std::min(y0, energy),
     y1 = std::max(y1, energy);
-    Series& s = families[p.family.empty() ? p.machine : p.family];
+    const std::string family = p.family.empty() ? p.machine : p.family;
+    Series& s = families[is_feasible(p) ? family : family + ", beyond a constraint"];
     const bool linked = std::find(detailed.begin(), detailed.end(), i) != detailed.end();
     s.marks.push_back(
         {.x = p.latency_s, .y = energy, .size = p.area_mm2, .label = p.design, .target = linked ? panel_id(p) : ""});
@@ -73,11 +74,11 @@ std::vector<Block> build(const SectionContext& context) {
   for (std::size_t p : staircase(sweep))
     line.marks.push_back({.x = sweep.points[p].latency_s, .y = sweep.points[p].energy_pj * 1e-12});
   if (!line.marks.empty()) chart.series.push_back(std::move(line));
-  chart.alt = fmt::format("Scatter of {} in {}; latency from {} to {}, energy from {} to {}; {} on the frontier.",
-                          counted(plotted, "design"), counted(families.size(), "family", "families"),
-                          format_quantity(x0, Unit::seconds), format_quantity(x1, Unit::seconds),
-                          format_quantity(y0, Unit::joules), format_quantity(y1, Unit::joules),
-                          counted(sweep.frontier.size(), "design"));
+  chart.alt =
+      fmt::format("Scatter of {} in {}; latency from {} to {}, energy from {} to {}; {} on the frontier.",
+                  counted(plotted, "design"), counted(families.size(), "group"), format_quantity(x0, Unit::seconds),
+                  format_quantity(x1, Unit::seconds), format_quantity(y0, Unit::joules),
+                  format_quantity(y1, Unit::joules), counted(sweep.frontier.size(), "design"));
 
   Table t{.caption = "Designs on the Pareto frontier of latency, energy and area",
           .columns = {{.title = "Design", .keep = true},

@@ -44,7 +44,7 @@ std::vector<Block> build(const SectionContext& context) {
       row.push_back(value.empty() ? Cell() : Cell(value));
     }
     const bool ok = is_ok(p);
-    row.push_back(Cell(p.status, ok ? Tone::plain : Tone::bad));
+    row.push_back(is_feasible(p) ? Cell(p.status) : Cell(ok ? "violates a constraint" : p.status, Tone::bad));
     const auto result = [&](double v) { return ok ? Cell(v) : Cell(); };
     row.push_back(result(p.latency_s));
     row.push_back(result(p.energy_pj * 1e-12));

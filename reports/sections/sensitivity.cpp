@@ -30,7 +30,7 @@ Effects effects_of(const SweepResult& sweep, const std::string& axis) {
   for (const auto& p : sweep.points) {
     const std::string value = parameter(p, axis);
     const double score = objective_value(p, sweep.objective);
-    if (!is_ok(p) || value.empty() || !(score > 0) || !std::isfinite(score)) continue;
+    if (!is_feasible(p) || value.empty() || !(score > 0) || !std::isfinite(score)) continue;
     Effect& e = out[p.family.empty() ? p.machine : p.family][value];
     ++e.points;
     e.log_sum += std::log(score);

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "core/base/error.h"
-#include "one_node.h"
+#include "tests/ops/one_node.h"
 
 using namespace assay;
 

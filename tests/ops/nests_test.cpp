@@ -7,7 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/error.h"
-#include "one_node.h"
+#include "tests/ops/one_node.h"
 
 using namespace assay;
 

@@ -1,4 +1,4 @@
-#include "one_node.h"
+#include "tests/ops/one_node.h"
 
 #include "core/base/error.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/ops/kernels.h"
-#include "one_node.h"
+#include "tests/ops/one_node.h"
 
 using namespace assay;
 

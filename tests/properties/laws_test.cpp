@@ -29,10 +29,11 @@ memories:
   acc: {kind: accumulator, capacity: 4 KiB, bandwidth: 64 B/cycle, dtype: fp32}
 links:
   dma: {kind: dma, far: [dram], near: [spad], bandwidth: 16 B/cycle}
+  pcie: {kind: host, bandwidth: 4 GB/s, launch: 1 us}
 units:
-  mxu: {kind: matrix, rows: 4, cols: 4, dataflow: ws, dtypes: {fp32: fp32}}
+  mxu: {kind: matrix, rows: 4, cols: 4, dataflow: weight_stationary, dtypes: {fp32: fp32}}
   vpu: {kind: vector, lanes: 4, ops: {any: 1}, dtypes: {fp32: 1, int8: 1, uint8: 1, int32: 1, int64: 1, bool: 1}}
-  host: {kind: host, link: pcie, rate: 1 Gop/s}
+  host: {kind: host, link: pcie, rate: 1 GFLOP/s}
 )";
 
 std::string grid_machine() {
