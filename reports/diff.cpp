@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -36,25 +37,40 @@ std::string change_words(double before, double after, Unit unit) {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-/// Keys of both sides in the order of `before`, then the new ones; rows only where the values differ.
-void add_differences(Table& t, const std::string& where, const Pairs& before, const Pairs& after) {
-  const auto find = [](const Pairs& in, const std::string& key) {
-    return std::find_if(in.begin(), in.end(), [&](const auto& entry) { return entry.first == key; });
+/// Entries of `before` in their order, then the new ones; rows only where the values differ. A key may stand several
+/// times (one `machine` a file): equal entries belong together, then the rest of a key in order.
+void add_differences(Table& t, const std::string& where, Pairs before, Pairs after) {
+  std::multiset<std::pair<std::string, std::string>> common;
+  {
+    auto old_sorted = before, new_sorted = after;
+    std::sort(old_sorted.begin(), old_sorted.end());
+    std::sort(new_sorted.begin(), new_sorted.end());
+    std::set_intersection(old_sorted.begin(), old_sorted.end(), new_sorted.begin(), new_sorted.end(),
+                          std::inserter(common, common.end()));
+  }
+  const auto drop_common = [](Pairs& list, auto left) {
+    std::erase_if(list, [&](const auto& entry) {
+      const auto it = left.find(entry);
+      if (it == left.end()) return false;
+      left.erase(it);
+      return true;
+    });
   };
+  drop_common(before, common);
+  drop_common(after, common);
   const auto row = [&](const std::string& key, Cell old_value, Cell new_value) {
     t.rows.push_back({Cell(where), Cell(key), std::move(old_value), std::move(new_value)});
   };
-  for (const auto& [key, value] : before) {
-    const auto other = find(after, key);
+  for (const auto& entry : before) {
+    const auto other = std::find_if(after.begin(), after.end(), [&](const auto& e) { return e.first == entry.first; });
     if (other == after.end()) {
-      row(key, Cell(value), Cell("absent", Tone::faint));
-    } else if (other->second != value) {
-      row(key, Cell(value), Cell(other->second));
+      row(entry.first, Cell(entry.second), Cell("absent", Tone::faint));
+    } else {
+      row(entry.first, Cell(entry.second), Cell(other->second));
+      after.erase(other);
     }
   }
-  for (const auto& [key, value] : after) {
-    if (find(before, key) == before.end()) row(key, Cell("absent", Tone::faint), Cell(value));
-  }
+  for (const auto& [key, value] : after) row(key, Cell("absent", Tone::faint), Cell(value));
 }
 
 Table input_table() {

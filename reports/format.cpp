@@ -130,7 +130,18 @@ ColumnFormat column_format(std::span<const double> values, Unit unit) {
   const double largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
   ColumnFormat f;
   if (unit == Unit::count && whole && largest < 1e6) return f;
-  const Prefix p = prefix_for(largest, unit);
+  double small = 0;  // all but the smallest tenth should be readable, not only the largest
+  if (!sizes.empty()) {
+    const auto nth = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 10);
+    std::nth_element(sizes.begin(), nth, sizes.end());
+    small = *nth;
+  }
+  Prefix p = prefix_for(largest, unit);
+  for (double reference = largest / 1000; small > 0 && small * p.scale < 0.1; reference /= 1000) {
+    const Prefix smaller = prefix_for(reference, unit);
+    if (smaller.scale <= p.scale || largest * smaller.scale >= 1e6) break;
+    p = smaller;
+  }
   f.scale = p.scale;
   f.unit = p.unit;
   if (unit == Unit::ratio) {
@@ -142,12 +153,7 @@ ColumnFormat column_format(std::span<const double> values, Unit unit) {
   if (whole_units && (unit == Unit::capacity || unit == Unit::count || unit == Unit::number || unit == Unit::bytes))
     return f;
   f.decimals = top >= 99.995 ? 1 : top >= 9.9995 ? 2 : 3;
-  if (!sizes.empty()) {  // all but the smallest tenth get three digits, or else could not be told apart
-    const auto nth = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 10);
-    std::nth_element(sizes.begin(), nth, sizes.end());
-    const double small = *nth * p.scale;
-    while (f.decimals < 4 && small < 0.9995 * std::pow(10, 2 - f.decimals)) ++f.decimals;
-  }
+  while (f.decimals < 4 && small > 0 && small * p.scale < 0.9995 * std::pow(10, 2 - f.decimals)) ++f.decimals;
   return f;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "reports/format.h"
 #include "reports/section.h"
@@ -40,14 +41,15 @@ void add_rows(Table& t, const PointResult& p, bool linked) {
   for (const auto& w : p.workloads) {
     std::vector<const LayerResult*> layers;
     for (const auto& l : w.layers) layers.push_back(&l);
-    std::stable_sort(layers.begin(), layers.end(),
-                     [](auto* a, auto* b) { return a->gain_same_program > b->gain_same_program; });
+    std::stable_sort(layers.begin(), layers.end(), [](auto* a, auto* b) {
+      return std::tie(a->gain_same_program, a->seconds) > std::tie(b->gain_same_program, b->seconds);
+    });
     for (const LayerResult* l : layers) {
       auto [same, same_share] = gain_cells(l->gain_same_program, w.seconds);
       auto [again, again_share] = gain_cells(l->gain_recompiled, w.seconds);
       t.rows.push_back({Cell(p.design, Tone::plain, linked ? panel_id(p) : ""), Cell(phase_name(w)), Cell(l->name),
-                        Cell(l->kind), Cell(l->seconds), w.seconds > 0 ? Cell(l->seconds / w.seconds) : Cell(),
-                        Cell(l->utilisation), Cell(l->binding), same, same_share, again, again_share});
+                        Cell(l->binding), same, same_share, again, again_share, Cell(l->seconds),
+                        w.seconds > 0 ? Cell(l->seconds / w.seconds) : Cell(), Cell(l->utilisation), Cell(l->kind)});
       t.keywords.push_back(fmt::format("{}", fmt::join(l->nodes, " ")));
     }
   }
@@ -60,17 +62,17 @@ std::vector<Block> build(const SectionContext& context) {
           .columns = {{.title = "Design", .keep = true},
                       {"Phase"},
                       {"Layer"},
-                      {"Kind"},
-                      {"Time", Unit::seconds, "The layer's share of the critical time"},
-                      {"Of phase", Unit::ratio, "Share of the phase's time", true},
-                      {"Utilisation", Unit::ratio, "Useful MACs / (peak × time)"},
                       {"Bound by", Unit::text, "The resource that limits this layer"},
                       {"Gain if doubled", Unit::seconds,
                        "Time the whole phase would save with that resource twice as fast and the same program"},
                       {"Gain", Unit::ratio, "The same, as a share of the phase's time"},
-                      {"Recompiled", Unit::seconds,
+                      {"Gain recompiled", Unit::seconds,
                        "Time saved if the model is also compiled again for the faster machine"},
-                      {"Gain rec.", Unit::ratio, "The same, as a share of the phase's time"}},
+                      {"Gain", Unit::ratio, "The same, as a share of the phase's time"},
+                      {"Time", Unit::seconds, "The layer's share of the critical time"},
+                      {"Of phase", Unit::ratio, "Share of the phase's time", true},
+                      {"Utilisation", Unit::ratio, "Useful MACs / (peak × time)"},
+                      {"Kind"}},
           .rows = {},
           .sortable = true,
           .searchable = true,

@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kMaxLines = 5000;
-constexpr std::size_t kMaxDimensions = 12;
+constexpr std::size_t kMaxDimensions = 18;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double category(const std::vector<std::string>& values, const std::string& value) {

@@ -11,7 +11,7 @@
 namespace assay {
 
 Table layer_table(const WorkloadResult& w);
-/// The three layers that gain most from doubling what limits them, in words.
+/// What doubling each resource that limits a layer would save, the largest first, in words.
 List largest_gains(const WorkloadResult& w);
 Chart waterfall_chart(const WorkloadResult& w);
 Table waterfall_table(const WorkloadResult& w);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "reports/format.h"
 #include "reports/sections/phase_blocks.h"
@@ -24,6 +26,33 @@ double dram_bandwidth(const WorkloadResult& w) {
     if (busy > 0 && bytes > 0) best = std::max(best, bytes / busy);
   }
   return best;
+}
+
+constexpr std::size_t kMaxLanes = 24;
+
+/// By text, but runs of digits by their number.
+bool numeric_less(const std::string& a, const std::string& b) {
+  std::size_t i = 0, j = 0;
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      const auto run = [&](const std::string& s, std::size_t& k) {
+        while (k + 1 < s.size() && s[k] == '0' && digit(s[k + 1])) ++k;
+        const std::size_t first = k;
+        while (k < s.size() && digit(s[k])) ++k;
+        return std::string_view(s).substr(first, k - first);
+      };
+      const std::string_view x = run(a, i), y = run(b, j);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+    } else if (a[i] != b[j]) {
+      return a[i] < b[j];
+    } else {
+      ++i, ++j;
+    }
+  }
+  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
+  return a < b;  // `01` and `1` are two lanes
 }
 
 double achieved(const LayerResult& l) { return l.seconds > 0 ? 2 * static_cast<double>(l.macs) / l.seconds : 0; }
@@ -169,16 +198,22 @@ Chart timeline_chart(const WorkloadResult& w, std::size_t max_spans) {
           .alt = {},
           .x = {"Time", Unit::seconds},
           .wide = true};
+  // The first lanes by number (core 2 before core 10) stand for the rest: cores that do the same look the same.
+  std::set<std::string, decltype(&numeric_less)> names(&numeric_less);
+  for (const auto& span : w.timeline) names.insert(span.lane);
   std::map<std::string, std::size_t> lanes;
-  std::vector<const TimelineSpan*> spans;
-  for (const auto& span : w.timeline) spans.push_back(&span);
-  std::stable_sort(spans.begin(), spans.end(), [](auto* a, auto* b) { return a->start < b->start; });
-  if (spans.size() > max_spans) spans.resize(max_spans);
-  for (auto* span : spans) lanes.emplace(span->lane, 0);
-  for (auto& [name, lane] : lanes) {
-    lane = c.y.categories.size();
+  for (const auto& name : names) {
+    if (lanes.size() == kMaxLanes) break;
+    lanes.emplace(name, c.y.categories.size());
     c.y.categories.push_back(name);
   }
+  std::vector<const TimelineSpan*> spans;
+  for (const auto& span : w.timeline) {
+    if (lanes.contains(span.lane)) spans.push_back(&span);
+  }
+  std::stable_sort(spans.begin(), spans.end(), [](auto* a, auto* b) { return a->start < b->start; });
+  const std::size_t all_spans = spans.size();
+  if (spans.size() > max_spans) spans.resize(max_spans);
   Series s;
   double end = 0;
   for (auto* span : spans) {
@@ -188,6 +223,11 @@ Chart timeline_chart(const WorkloadResult& w, std::size_t max_spans) {
   }
   c.alt = fmt::format("{} on {} until {}.", counted(spans.size(), "interval"), counted(lanes.size(), "lane"),
                       format_quantity(end, Unit::seconds));
+  if (names.size() > lanes.size())
+    c.alt += fmt::format(" {} are left out.", counted(names.size() - lanes.size(), "further lane"));
+  if (all_spans > spans.size())
+    c.alt += fmt::format(" {} are left out.", counted(all_spans - spans.size(), "later interval"));
+  if (names.size() > lanes.size() || all_spans > spans.size()) c.alt += " The trace export has them all.";
   c.series.push_back(std::move(s));
   return c;
 }

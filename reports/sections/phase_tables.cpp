@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "reports/format.h"
 #include "reports/sections/phase_blocks.h"
@@ -97,19 +98,37 @@ Table layer_table(const WorkloadResult& w) {
 }
 
 List largest_gains(const WorkloadResult& w) {
-  std::vector<const LayerResult*> order;
+  struct Limit {
+    const LayerResult* best = nullptr;  // the largest gain of this resource
+    const LayerResult* longest = nullptr;
+    std::size_t layers = 0;
+    double seconds = 0;
+  };
+  std::map<std::string, Limit> limits;
   for (const auto& l : w.layers) {
-    if (l.gain_same_program > 0) order.push_back(&l);
+    Limit& limit = limits[l.binding];
+    if (!limit.best || l.gain_same_program > limit.best->gain_same_program) limit.best = &l;
+    if (!limit.longest || l.seconds > limit.longest->seconds) limit.longest = &l;
+    ++limit.layers;
+    limit.seconds += l.seconds;
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](auto* a, auto* b) { return a->gain_same_program > b->gain_same_program; });
+  std::vector<std::pair<std::string, Limit>> order(limits.begin(), limits.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second.best->gain_same_program > b.second.best->gain_same_program;
+  });
   List list;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, order.size()); ++i) {
-    const LayerResult& l = *order[i];
-    list.items.push_back(
-        fmt::format("{} ({}) is bound by {}: twice as fast, the same program would save {}, recompiled {}.", l.name,
-                    format_quantity(l.seconds, Unit::seconds), l.binding, gain_words(l.gain_same_program, w.seconds),
-                    gain_words(l.gain_recompiled, w.seconds)));
+  for (const auto& [resource, limit] : order) {
+    if (list.items.size() == 5) break;
+    std::string text = fmt::format("{} limits {}, {} of the time, the longest of them {} ({})",
+                                   resource.empty() ? "An unknown resource" : resource, counted(limit.layers, "layer"),
+                                   w.seconds > 0 ? format_quantity(limit.seconds / w.seconds, Unit::ratio) : "none",
+                                   limit.longest->name, format_quantity(limit.longest->seconds, Unit::seconds));
+    const LayerResult& l = *limit.best;
+    if (l.gain_same_program > 0 || l.gain_recompiled > 0) {
+      text += fmt::format(". Twice as fast, it would save {} with the same program; recompiled: {}",
+                          gain_words(l.gain_same_program, w.seconds), gain_words(l.gain_recompiled, w.seconds));
+    }
+    list.items.push_back(text + ".");
   }
   return list;
 }
@@ -163,14 +182,9 @@ void add_phase(std::vector<Block>& out, const PointResult& p, const WorkloadResu
   if (!w.layers.empty()) out.push_back(layer_table(w));
   if (!w.timeline.empty()) {
     out.push_back(timeline_chart(w, context.options.max_spans));
-    if (w.timeline_truncated)
+    if (w.timeline_truncated) {
       out.push_back(
           Paragraph{"The timeline was cut off when it was recorded: it shows the beginning only.", Tone::warn});
-    if (w.timeline.size() > context.options.max_spans) {
-      out.push_back(
-          Paragraph{fmt::format("The chart shows the first {} of {} intervals; the trace export has them all.",
-                                context.options.max_spans, w.timeline.size()),
-                    Tone::warn});
     }
   }
   for (const auto& m : w.memories) {

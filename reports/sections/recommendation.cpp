@@ -122,11 +122,11 @@ void add_gap_caveat(std::vector<Block>& out, const SweepResult& sweep, std::size
         counted(unknown, "design"), matter);
   if (worst > 0) {
     text += fmt::format(
-        "{}Better mappings could make a design among the first {} faster by up to {} of its lower bound; "
-        "the column \"P(better than next)\" takes this into account.",
+        "{}Among the first {} the time stands up to {} above the lower bound of the searched mappings: so much may lie "
+        "in the mapping rather than in the machine.",
         text.empty() ? "" : " ", matter, format_quantity(worst, Unit::ratio));
   }
-  if (!text.empty()) out.push_back(Paragraph{text});
+  if (!text.empty()) out.push_back(Paragraph{text, unknown || worst > 0.1 ? Tone::warn : Tone::plain});
 }
 
 void single_run(std::vector<Block>& out, const SweepResult& sweep) {

@@ -80,10 +80,13 @@ TEST_CASE("equal results have no difference") {
 }
 
 TEST_CASE("one changed number shows as input, ranking and layer") {
-  const SweepResult before = sample::sweep({.layers = 5});
-  SweepResult after = before;
+  SweepResult before = sample::sweep({.layers = 5}), after = before;
   after.manifest[1].second = "sha256 other";
   after.manifest.push_back({"patch", "x"});
+  for (const char* file : {"a.yaml", "b.yaml", "c.yaml"}) {
+    after.manifest.push_back({"machine", file});
+    if (*file != 'b') before.manifest.push_back({"machine", file});
+  }
   PointResult& p = after.points[0];
   p.peak_tops *= 2;
   p.latency_s *= 0.5;
@@ -100,6 +103,9 @@ TEST_CASE("one changed number shows as input, ranking and layer") {
   has(text, "1 got faster, 0 slower");
   has(text, "sha256 other");
   has(text, "patch");
+  has(text, "b.yaml");
+  CHECK(text.find("a.yaml") == text.npos);
+  CHECK(text.find("c.yaml") == text.npos);
   has(text, "absent");
   has(text, "peak compute");
   has(text, "200 %");

@@ -43,6 +43,9 @@ TEST_CASE("a column has one prefix, and enough decimals for all but its smallest
   CHECK(f(0) == "0.000");
   CHECK(f(-0.0) == "0.000");
   CHECK(column_title({"Latency", Unit::seconds}, f) == "Latency (ms)");
+  const std::vector<double> spread{1.029e-3, 4.561, 1.7e-3};  // the small ones count, too
+  CHECK(column_format(spread, Unit::seconds)(1.029e-3) == "1.029");
+  CHECK(column_format(spread, Unit::seconds)(4.561) == "4561.000");
   const std::vector<double> counts{1, 2, 30};
   CHECK(column_format(counts, Unit::count)(30) == "30");
   CHECK(column_format(counts, Unit::count).unit == "");

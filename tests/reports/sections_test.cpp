@@ -152,7 +152,7 @@ TEST_CASE("what limits a layer and what doubling it would save is in one row of 
   REQUIRE(row != t->rows.end());
   CHECK(*(*row)[column_of(*t, "Bound by")].text() == l.binding);
   CHECK(*(*row)[column_of(*t, "Gain if doubled")].number() == l.gain_same_program);
-  const Cell& again = (*row)[column_of(*t, "Recompiled")];
+  const Cell& again = (*row)[column_of(*t, "Gain recompiled")];
   if (l.gain_recompiled < 0) {
     CHECK(*again.text() == "not computed");
   } else {

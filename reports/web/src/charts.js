@@ -23,7 +23,7 @@ const themes = {
     text: "#d7dce2", faint: "#98a2ad", line: "#454d57", grid: "#2b323a", page: "#171b20", heat: ["#1d232a", "#28527f", "#5595da", "#c9e1fa"],
   },
 };
-const symbols = ["circle", "rect", "triangle", "diamond", "pin", "roundRect", "arrow"];
+const symbols = ["circle", "rect", "triangle", "diamond", "path://M0,0 L10,0 L5,9 Z", "path://M4,0 L6,0 L6,4 L10,4 L10,6 L6,6 L6,10 L4,10 L4,6 L0,6 L0,4 L4,4 Z", "arrow"];
 const manyMarks = 1500;   // above this a canvas is quicker than SVG
 
 let dark = false;
@@ -233,7 +233,10 @@ function timeline(spec) {
 
 function memoryMap(spec) {
   const t = theme();
-  const highest = Math.max(spec.limit || 0, ...spec.series.flatMap((s) => s.d.map((m) => m[3])));
+  const used = Math.max(...spec.series.flatMap((s) => s.d.map((m) => m[3])));
+  // Where most of a memory is empty (DRAM), its capacity would press the buffers into one line.
+  const limit = spec.limit && used * 5 > spec.limit ? spec.limit : 0;
+  const highest = Math.max(limit, used);
   const option = base(spec, {
     legend: legend(spec.series.map((s) => s.name)),
     xAxis: axis(spec.x, { minInterval: 1, max: "dataMax" }), yAxis: axis(spec.y, { ...vertical, min: 0, max: highest, interval: highest / 4 }),
@@ -245,9 +248,9 @@ function memoryMap(spec) {
         const [x1, y0] = api.coord([api.value(1), api.value(3)]);
         return rectangle([x0, y0, x1, y1], params.coordSys, { fill: t.palette[i % 8], stroke: t.page, lineWidth: 0.7, opacity: 0.9 }, spec.labels[api.value(4)]);
       },
-      markLine: i === 0 && spec.limit ? {
-        silent: true, symbol: "none", lineStyle: { color: t.text, type: "dashed" }, data: [{ yAxis: spec.limit }],
-        label: { position: "insideEndTop", color: t.faint, formatter: "capacity " + quantity(spec.limit, spec.y.unit) },
+      markLine: i === 0 && limit ? {
+        silent: true, symbol: "none", lineStyle: { color: t.text, type: "dashed" }, data: [{ yAxis: limit }],
+        label: { position: "insideEndTop", color: t.faint, formatter: "capacity " + quantity(limit, spec.y.unit) },
       } : undefined,
     })),
   });
