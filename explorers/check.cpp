@@ -21,7 +21,8 @@ double tolerance(const Graph& g) {
     if (gt.type.dtype == DType::f16) unit = std::max(unit, 0x1p-10);
     if (gt.type.dtype == DType::bf16) unit = std::max(unit, 0x1p-7);
     if (gt.kind == TensorKind::constant && gt.type.shape.size() >= 2) {
-      longest = std::max(longest, static_cast<double>(element_count(gt.type.shape)) / static_cast<double>(std::max<std::int64_t>(1, gt.type.shape.front())));
+      longest = std::max(longest, static_cast<double>(element_count(gt.type.shape)) /
+                                      static_cast<double>(std::max<std::int64_t>(1, gt.type.shape.front())));
     }
   }
   return 8 * unit * std::sqrt(longest);
@@ -53,7 +54,8 @@ void compare_output(const std::string& name, const Tensor& got, const Tensor& ex
 /// Executes a graph's program and finds the first intermediate, in graph order, that differs from the reference. Every
 /// tensor that has bytes of its own in DRAM at the end can be read back; for the others the graph is cut there and
 /// compiled again, by bisection over the topological order.
-std::string bisect(const Machine& machine, const PreparedModel& model, const CompileOptions& options, MappingCache& cache, double tol) {
+std::string bisect(const Machine& machine, const PreparedModel& model, const CompileOptions& options,
+                   MappingCache& cache, double tol) {
   EvaluateOptions keep;
   keep.keep_all = true;
   const TensorMap all = evaluate_graph(model.graph, model.inputs, keep);
@@ -76,7 +78,9 @@ std::string bisect(const Machine& machine, const PreparedModel& model, const Com
     for (const std::string& n : names) {
       Worst w;
       compare_output(n, fm.get(n), *all.at(n), tol, w);
-      if (!w.detail.empty()) return fmt::format("first differing tensor '{}' of node '{}' ({})", n, model.graph.node(last).name, model.graph.node(last).op);
+      if (!w.detail.empty())
+        return fmt::format("first differing tensor '{}' of node '{}' ({})", n, model.graph.node(last).name,
+                           model.graph.node(last).op);
     }
     return "";
   };
@@ -101,7 +105,8 @@ std::string bisect(const Machine& machine, const PreparedModel& model, const Com
 
 }  // namespace
 
-CheckResult check_phase(const Machine& machine, const PreparedPhase& phase, bool full, const CompileOptions& options, MappingCache& cache) {
+CheckResult check_phase(const Machine& machine, const PreparedPhase& phase, bool full, const CompileOptions& options,
+                        MappingCache& cache) {
   const PreparedModel& model = full ? phase.full() : phase.twin();
   CheckResult r;
   r.level = full ? "full" : "twin";
@@ -113,12 +118,14 @@ CheckResult check_phase(const Machine& machine, const PreparedPhase& phase, bool
   const VerifyResult v = verify_program(c.program, machine, {.max_instances = kVerifiedInstances});
   r.static_ok = v.ok();
   if (!v.ok()) {
-    r.detail = fmt::format("{}: {}: {}", v.violations.front().rule, v.violations.front().where, v.violations.front().message);
+    r.detail =
+        fmt::format("{}: {}: {}", v.violations.front().rule, v.violations.front().where, v.violations.front().message);
     return r;
   }
   FunctionalMachine fm(c.program, machine);
   for (const auto& [name, buffer] : c.program.inputs) fm.set(name, *model.inputs.at(name));
-  for (const auto& [name, buffer] : c.program.constants) fm.set(name, *c.graph.tensor(*c.graph.find_tensor(name)).value);
+  for (const auto& [name, buffer] : c.program.constants)
+    fm.set(name, *c.graph.tensor(*c.graph.find_tensor(name)).value);
   fm.run();
   const TensorMap& expected = model.reference();
   const double tol = tolerance(model.graph);

@@ -19,13 +19,20 @@ namespace assay {
 namespace {
 
 Waterfall waterfall(const LossBreakdown& l, const TickBase& base) {
-  return {base.seconds(l.ideal_compute),  base.seconds(l.padding),    base.seconds(l.fill_drain), base.seconds(l.vector),
-          base.seconds(l.exposed_memory), base.seconds(l.contention), base.seconds(l.sync),       base.seconds(l.launch)};
+  return {base.seconds(l.ideal_compute), base.seconds(l.padding),        base.seconds(l.fill_drain),
+          base.seconds(l.vector),        base.seconds(l.exposed_memory), base.seconds(l.contention),
+          base.seconds(l.sync),          base.seconds(l.launch)};
 }
 
 Waterfall sum(const Waterfall& a, const Waterfall& b) {
-  return {a.ideal_compute + b.ideal_compute,   a.padding + b.padding,       a.fill_drain + b.fill_drain, a.vector + b.vector,
-          a.exposed_memory + b.exposed_memory, a.contention + b.contention, a.sync + b.sync,             a.launch + b.launch};
+  return {a.ideal_compute + b.ideal_compute,
+          a.padding + b.padding,
+          a.fill_drain + b.fill_drain,
+          a.vector + b.vector,
+          a.exposed_memory + b.exposed_memory,
+          a.contention + b.contention,
+          a.sync + b.sync,
+          a.launch + b.launch};
 }
 
 std::vector<NamedValue> busy(const std::vector<ResourceTime>& resources, const TickBase& base) {
@@ -35,7 +42,8 @@ std::vector<NamedValue> busy(const std::vector<ResourceTime>& resources, const T
 }
 
 std::string busiest(const std::vector<ResourceTime>& resources) {
-  const auto it = std::max_element(resources.begin(), resources.end(), [](const ResourceTime& a, const ResourceTime& b) { return a.busy < b.busy; });
+  const auto it = std::max_element(resources.begin(), resources.end(),
+                                   [](const ResourceTime& a, const ResourceTime& b) { return a.busy < b.busy; });
   return it == resources.end() ? "none" : it->name;
 }
 
@@ -54,8 +62,8 @@ double peak_macs_per_s(const Machine& m, const CompiledModel& c) {
   for (const MatrixUnit& u : m.matrix_units) {
     const MatrixType* t = u.type_for(operand);
     const double rate = t != nullptr ? t->rate : u.types.empty() ? 1 : u.types.front().rate;
-    peak += static_cast<double>(u.macs_per_cycle()) * u.count * rate * static_cast<double>(m.clocks[static_cast<std::size_t>(u.clock)].hz) *
-            static_cast<double>(m.grid.cores());
+    peak += static_cast<double>(u.macs_per_cycle()) * u.count * rate *
+            static_cast<double>(m.clocks[static_cast<std::size_t>(u.clock)].hz) * static_cast<double>(m.grid.cores());
   }
   return peak;
 }
@@ -87,7 +95,8 @@ std::vector<MemoryUse> memory_use(const Program& p, const Machine& m) {
       if (b.memory != MemoryId(i)) continue;
       use.peak = std::max(use.peak, b.address + b.bytes);
       const char* kinds[] = {"input", "output", "constant", "state", "intermediate", "tile"};
-      if (use.blocks.size() < kMostBlocks) use.blocks.push_back({b.name, kinds[static_cast<int>(b.kind)], b.first_step, b.last_step, b.address, b.bytes});
+      if (use.blocks.size() < kMostBlocks)
+        use.blocks.push_back({b.name, kinds[static_cast<int>(b.kind)], b.first_step, b.last_step, b.address, b.bytes});
     }
     if (!use.blocks.empty()) out.push_back(std::move(use));
   }
@@ -97,15 +106,17 @@ std::vector<MemoryUse> memory_use(const Program& p, const Machine& m) {
 std::vector<TimelineSpan> timeline(const TimingResult& t, const Program& p) {
   std::vector<TimelineSpan> out;
   for (const TimelineEvent& e : t.timeline) {
-    out.push_back({fmt::format("core {} / {}", e.core, p.engines[e.engine].name), e.trail >= 0 ? p.trail[static_cast<std::size_t>(e.trail)].group : "",
-                   t.base.seconds(e.start), t.base.seconds(e.end)});
+    out.push_back({fmt::format("core {} / {}", e.core, p.engines[e.engine].name),
+                   e.trail >= 0 ? p.trail[static_cast<std::size_t>(e.trail)].group : "", t.base.seconds(e.start),
+                   t.base.seconds(e.end)});
   }
   return out;
 }
 
 class PhaseEvaluation {
  public:
-  PhaseEvaluation(const Machine& machine, const PreparedPhase& phase, const PointOptions& options, const CostTable& costs, MappingCache& cache)
+  PhaseEvaluation(const Machine& machine, const PreparedPhase& phase, const PointOptions& options,
+                  const CostTable& costs, MappingCache& cache)
       : machine_(machine), phase_(phase), options_(options), costs_(costs), cache_(cache) {}
 
   WorkloadResult run(double weight) {
@@ -175,7 +186,7 @@ class PhaseEvaluation {
 
   void detail(WorkloadResult& r, const TimingResult& t, const TimingResult& analytical) {
     const Program& p = compiled_.program;
-    std::map<std::string, double> same, recompiled;   // by binding resource
+    std::map<std::string, double> same, recompiled;  // by binding resource
     std::vector<double> group_pj(p.trail.size(), 0);
     for (const EnergyTerm& e : energy_.terms) {
       if (e.group >= 0) group_pj[static_cast<std::size_t>(e.group)] += e.pj();
@@ -211,7 +222,8 @@ class PhaseEvaluation {
   }
 
   /// Seconds of the whole model saved by doubling the layer's binding resource; analytical on both sides.
-  void what_if(LayerResult& l, const TimingResult& analytical, std::map<std::string, double>& same, std::map<std::string, double>& recompiled) {
+  void what_if(LayerResult& l, const TimingResult& analytical, std::map<std::string, double>& same,
+               std::map<std::string, double>& recompiled) {
     l.gain_recompiled = -1;
     const std::string& resource = l.binding;
     if (resource.empty() || resource == "latency" || resource == "none") return;
@@ -242,7 +254,8 @@ class PhaseEvaluation {
   void check(WorkloadResult& r) {
     r.check.level = "none";
     if (options_.check == CheckLevel::none) return;
-    const bool full = options_.check == CheckLevel::full && r.macs <= options_.full_check_macs && phase_.full().executable();
+    const bool full =
+        options_.check == CheckLevel::full && r.macs <= options_.full_check_macs && phase_.full().executable();
     if (options_.earlier != nullptr) {
       for (const WorkloadResult& w : options_.earlier->workloads) {
         if (w.workload == r.workload && w.phase == r.phase) r.check = w.check;
@@ -257,7 +270,8 @@ class PhaseEvaluation {
     const VerifyResult v = verify_program(compiled_.program, machine_, {.max_instances = kVerifiedInstances});
     r.check.level = "static";
     r.check.static_ok = r.check.passed = v.ok();
-    r.check.static_note = fmt::format("{} command instances walked{}", v.instances, v.sampled ? ", long loops cut" : "");
+    r.check.static_note =
+        fmt::format("{} command instances walked{}", v.instances, v.sampled ? ", long loops cut" : "");
     if (!v.ok()) {
       const Violation& first = v.violations.front();
       r.check.detail = fmt::format("{}: {}: {}", first.rule, first.where, first.message);
@@ -296,7 +310,8 @@ void totals(PointResult& p) {
       error += share * std::abs(w.analytical_seconds - w.cycle_seconds);
       error_weight += share * w.cycle_seconds;
     }
-    p.fully_checked = p.fully_checked && w.cycle_seconds > 0 && w.check.passed && (w.check.level == "twin" || w.check.level == "full");
+    p.fully_checked = p.fully_checked && w.cycle_seconds > 0 && w.check.passed &&
+                      (w.check.level == "twin" || w.check.level == "full");
   }
   p.model_error = error_weight > 0 ? error / error_weight : 0;
   p.mapping_gap = p.latency_s > 0 ? gap / p.latency_s : -1;
@@ -308,7 +323,8 @@ void totals(PointResult& p) {
 
 std::string model_version() { return "assay 0.1.0, results 1"; }
 
-PointResult evaluate_point(const Machine& machine, const std::vector<WeightedPhase>& phases, const PointOptions& options, MappingCache& cache) {
+PointResult evaluate_point(const Machine& machine, const std::vector<WeightedPhase>& phases,
+                           const PointOptions& options, MappingCache& cache) {
   PointResult r;
   r.machine = machine.name;
   r.family = machine.family;
@@ -327,7 +343,10 @@ PointResult evaluate_point(const Machine& machine, const std::vector<WeightedPha
                    static_cast<double>(machine.clocks[static_cast<std::size_t>(u.clock)].hz);
   }
   for (const WeightedPhase& wp : phases) {
-    const auto where = [&] { return fmt::format("{}{}", wp.phase->workload(), wp.phase->phase() == wp.phase->workload() ? "" : "/" + wp.phase->phase()); };
+    const auto where = [&] {
+      return fmt::format("{}{}", wp.phase->workload(),
+                         wp.phase->phase() == wp.phase->workload() ? "" : "/" + wp.phase->phase());
+    };
     try {
       r.workloads.push_back(PhaseEvaluation(machine, *wp.phase, options, costs, cache).run(wp.weight));
     } catch (const Infeasible& e) {

@@ -17,9 +17,9 @@ enum class CheckLevel : std::uint8_t { none, statically, twin, full };
 
 struct PointOptions {
   CompileOptions compile;
-  bool cycle = true;                   ///< run the cycle model
-  bool detail = true;                  ///< layer tables, memory maps, timeline, what-ifs
-  bool recompile_gains = false;        ///< what-ifs compiled again for the changed machine
+  bool cycle = true;             ///< run the cycle model
+  bool detail = true;            ///< layer tables, memory maps, timeline, what-ifs
+  bool recompile_gains = false;  ///< what-ifs compiled again for the changed machine
   CheckLevel check = CheckLevel::twin;
   std::int64_t full_check_macs = INT64_MAX;  ///< CheckLevel::full: larger phases are checked on their twin
   std::size_t timeline_events = 4000;
@@ -36,11 +36,12 @@ struct WeightedPhase {
 
 /// Never throws for a design's own fault: infeasible, unsupported and mismatching points come back with a status and
 /// a reason. `machine` is loaded.
-PointResult evaluate_point(const Machine& machine, const std::vector<WeightedPhase>& phases, const PointOptions& options,
-                           MappingCache& cache);
+PointResult evaluate_point(const Machine& machine, const std::vector<WeightedPhase>& phases,
+                           const PointOptions& options, MappingCache& cache);
 
 /// Compiles and checks one phase functionally, in full or on its twin.
-CheckResult check_phase(const Machine& machine, const PreparedPhase& phase, bool full, const CompileOptions& options, MappingCache& cache);
+CheckResult check_phase(const Machine& machine, const PreparedPhase& phase, bool full, const CompileOptions& options,
+                        MappingCache& cache);
 
 /// Bounds of the static proof: beyond this many command instances long loops are cut, and the result says so.
 inline constexpr std::int64_t kVerifiedInstances = 200'000;

@@ -14,7 +14,8 @@ Graph at_precision(const Graph& g, const std::string& precision, const TensorMap
   if (precision == "bf16") return convert_precision(g, DType::bf16);
   if (precision == "int8") return quantise_int8(g, {{inputs}}).graph;
   const std::vector<std::string> known{"native", "fp16", "bf16", "int8"};
-  throw InputError(Diagnostic{{}, "precision", "unknown precision '" + precision + "'", nearest_name(precision, known).value_or("")});
+  throw InputError(Diagnostic{
+      {}, "precision", "unknown precision '" + precision + "'", nearest_name(precision, known).value_or("")});
 }
 
 bool PreparedModel::executable() const {
@@ -34,7 +35,8 @@ const TensorMap& PreparedModel::float_reference() const {
   return float_reference_;
 }
 
-PreparedPhase::PreparedPhase(std::string workload, const WorkloadPhase& phase, std::string precision, std::uint64_t seed)
+PreparedPhase::PreparedPhase(std::string workload, const WorkloadPhase& phase, std::string precision,
+                             std::uint64_t seed)
     : workload_(std::move(workload)), phase_(phase), precision_(std::move(precision)), seed_(seed) {}
 
 const PreparedModel& PreparedPhase::get(bool twin) const {

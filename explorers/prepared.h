@@ -16,10 +16,10 @@
 namespace assay {
 
 struct PreparedModel {
-  Graph source;                              ///< as imported, float
-  Graph graph;                               ///< after precision; what is compiled and what the program must equal
+  Graph source;  ///< as imported, float
+  Graph graph;   ///< after precision; what is compiled and what the program must equal
   bool quantised = false;
-  TensorMap inputs;                          ///< seeded
+  TensorMap inputs;  ///< seeded
   std::vector<std::string> remarks;
 
   /// Outputs of `graph` (reference semantics) on `inputs`; computed on first use. Throws InputError where weights have
@@ -27,7 +27,7 @@ struct PreparedModel {
   const TensorMap& reference() const;
   /// The same of the float graph, for the distance of a quantised model to it.
   const TensorMap& float_reference() const;
-  bool executable() const;                   ///< every constant has a value
+  bool executable() const;  ///< every constant has a value
 
   mutable std::once_flag once_, float_once_;
   mutable TensorMap reference_, float_reference_;

@@ -23,23 +23,23 @@ struct Waterfall {
 };
 
 struct LayerResult {
-  std::string name;                      ///< fused group
-  std::string kind;                      ///< operation of its main node
-  std::vector<std::string> nodes;        ///< source nodes
-  std::string engine;                    ///< where its main work runs: `matrix`, `vector`, `dma`, `host`, `free`
-  double seconds = 0;                    ///< share of the critical time (cycle model if run, else analytical)
+  std::string name;                ///< fused group
+  std::string kind;                ///< operation of its main node
+  std::vector<std::string> nodes;  ///< source nodes
+  std::string engine;              ///< where its main work runs: `matrix`, `vector`, `dma`, `host`, `free`
+  double seconds = 0;              ///< share of the critical time (cycle model if run, else analytical)
   double analytical_seconds = 0;
   std::int64_t macs = 0;
-  double utilisation = 0;                ///< useful MACs / (peak × seconds), of the matrix units
-  double arithmetic_intensity = 0;       ///< useful operations / DRAM byte
+  double utilisation = 0;           ///< useful MACs / (peak × seconds), of the matrix units
+  double arithmetic_intensity = 0;  ///< useful operations / DRAM byte
   std::int64_t dram_read_bytes = 0, dram_write_bytes = 0;
-  std::string binding;                   ///< binding resource
-  double gain_same_program = 0;          ///< seconds saved in the whole model if that resource were twice as fast
-  double gain_recompiled = 0;            ///< the same, compiled again for that machine; < 0: not computed
+  std::string binding;           ///< binding resource
+  double gain_same_program = 0;  ///< seconds saved in the whole model if that resource were twice as fast
+  double gain_recompiled = 0;    ///< the same, compiled again for that machine; < 0: not computed
   double energy_pj = 0;
-  double mapping_gap = -1;               ///< (time − lower bound)/lower bound over the searched space; < 0: unknown
-  std::string mapping;                   ///< text form
-  std::vector<NamedValue> resources;     ///< busy seconds of each resource
+  double mapping_gap = -1;            ///< (time − lower bound)/lower bound over the searched space; < 0: unknown
+  std::string mapping;                ///< text form
+  std::vector<NamedValue> resources;  ///< busy seconds of each resource
   Waterfall waterfall;
 };
 
@@ -56,48 +56,48 @@ struct MemoryUse {
 };
 
 struct TimelineSpan {
-  std::string lane;                      ///< `core 0 / dma.load`
-  std::string name;                      ///< group
-  double start = 0, end = 0;             ///< seconds
+  std::string lane;           ///< `core 0 / dma.load`
+  std::string name;           ///< group
+  double start = 0, end = 0;  ///< seconds
 };
 
 struct CheckResult {
-  std::string level = "none";            ///< `none`, `static`, `twin` (functional on the twin), `full`
+  std::string level = "none";  ///< `none`, `static`, `twin` (functional on the twin), `full`
   bool passed = false;
   bool static_ok = false;
-  std::string static_note;               ///< command instances walked, sampled or not
+  std::string static_note;  ///< command instances walked, sampled or not
   double max_rel_error = 0;
-  double sqnr_db = 0;                    ///< against the float graph, where quantised
-  std::string detail;                    ///< first differing tensor, node, command on a mismatch
+  double sqnr_db = 0;  ///< against the float graph, where quantised
+  std::string detail;  ///< first differing tensor, node, command on a mismatch
 };
 
 /// One workload phase on one design point.
 struct WorkloadResult {
   std::string workload, phase;
-  double weight = 1;                     ///< in the suite
-  std::int64_t repeat = 1;               ///< times the phase is run per query
+  double weight = 1;        ///< in the suite
+  std::int64_t repeat = 1;  ///< times the phase is run per query
   std::string precision;
-  double seconds = 0;                    ///< of one run of the phase: cycle model if run, else analytical
+  double seconds = 0;  ///< of one run of the phase: cycle model if run, else analytical
   double analytical_seconds = 0;
-  double cycle_seconds = -1;             ///< < 0: the cycle model was not run
+  double cycle_seconds = -1;  ///< < 0: the cycle model was not run
   double lower_bound_seconds = 0;
   double energy_pj = 0, average_w = 0, peak_w = 0;
   std::int64_t macs = 0, dram_bytes = 0;
   double utilisation = 0;
   double mapping_gap = -1;
-  std::string mapper_tier;               ///< `exhaustive in the stated space`, `heuristic`, …
+  std::string mapper_tier;  ///< `exhaustive in the stated space`, `heuristic`, …
   std::string binding;
   CheckResult check;
-  std::vector<NamedValue> resources;     ///< busy seconds
+  std::vector<NamedValue> resources;  ///< busy seconds
   Waterfall waterfall;
   std::vector<LayerResult> layers;
   std::vector<MemoryUse> memories;
   std::vector<TimelineSpan> timeline;
   bool timeline_truncated = false;
   std::vector<NamedValue> energy_by_part;
-  std::vector<std::pair<std::string, std::int64_t>> free_ops;   ///< operations that cost nothing (views): name, count
-  std::vector<std::pair<std::string, std::int64_t>> host_ops;   ///< operations that fell back to the host
-  std::string graph_dot;                 ///< compiled (fused) graph
+  std::vector<std::pair<std::string, std::int64_t>> free_ops;  ///< operations that cost nothing (views): name, count
+  std::vector<std::pair<std::string, std::int64_t>> host_ops;  ///< operations that fell back to the host
+  std::string graph_dot;                                       ///< compiled (fused) graph
   std::string program_sha256;
   std::vector<std::string> remarks, notes;
 };
@@ -105,19 +105,19 @@ struct WorkloadResult {
 struct PartResult {
   std::string part;
   std::int64_t instances = 1;
-  double area_mm2 = 0;                   ///< all instances
+  double area_mm2 = 0;  ///< all instances
   double leakage_w = 0;
   std::string source;
 };
 
 struct PointResult {
-  std::int64_t index = 0;                ///< position in the sweep's enumeration
-  std::string key;                       ///< content hash of machine, workloads, options, model version
-  std::string design;                    ///< short name, unique in the sweep: `tpu_v1_like rows=128 ub=12 MiB`
+  std::int64_t index = 0;  ///< position in the sweep's enumeration
+  std::string key;         ///< content hash of machine, workloads, options, model version
+  std::string design;      ///< short name, unique in the sweep: `tpu_v1_like rows=128 ub=12 MiB`
   std::string machine, family;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< axis → value
-  std::string status = "ok";             ///< ok, invalid, infeasible, failed, timeout, mismatch
-  std::string reason;                    ///< for everything but ok
+  std::string status = "ok";                                    ///< ok, invalid, infeasible, failed, timeout, mismatch
+  std::string reason;                                           ///< for everything but ok
   double area_mm2 = 0;
   double peak_tops = 0;
   double tdp_w = 0;
@@ -127,29 +127,29 @@ struct PointResult {
   double latency_s = 0;
   double energy_pj = 0;
   double average_w = 0, peak_w = 0;
-  double edp = 0;                        ///< J·s
-  double model_error = 0;                ///< relative: |analytical − cycle| / cycle where both ran, weighted
-  double mapping_gap = -1;               ///< weighted; < 0 unknown
-  bool fully_checked = false;            ///< cycle model run and functional check passed
+  double edp = 0;              ///< J·s
+  double model_error = 0;      ///< relative: |analytical − cycle| / cycle where both ran, weighted
+  double mapping_gap = -1;     ///< weighted; < 0 unknown
+  bool fully_checked = false;  ///< cycle model run and functional check passed
   std::vector<std::string> constraint_violations;
 };
 
 /// A neighbour comparison in the ranking.
 struct RankRow {
-  std::size_t point = 0;                 ///< index into SweepResult::points
-  double score = 0;                      ///< the objective (smaller is better)
-  double p_better_than_next = 1;         ///< probability under the error bars; 0.5 = coin toss
+  std::size_t point = 0;          ///< index into SweepResult::points
+  double score = 0;               ///< the objective (smaller is better)
+  double p_better_than_next = 1;  ///< probability under the error bars; 0.5 = coin toss
   bool tied_with_next = false;
 };
 
 struct SweepResult {
   std::string name;
-  std::string objective;                 ///< `latency`, `energy`, `edp`
+  std::string objective;  ///< `latency`, `energy`, `edp`
   std::vector<std::string> axes;
-  std::vector<PointResult> points;       ///< by index
-  std::vector<RankRow> ranking;          ///< feasible points, best first
-  std::vector<std::size_t> frontier;     ///< Pareto: latency, energy, area
-  std::vector<std::pair<std::string, std::string>> manifest;   ///< inputs by hash, options, versions, seed
+  std::vector<PointResult> points;                            ///< by index
+  std::vector<RankRow> ranking;                               ///< feasible points, best first
+  std::vector<std::size_t> frontier;                          ///< Pareto: latency, energy, area
+  std::vector<std::pair<std::string, std::string>> manifest;  ///< inputs by hash, options, versions, seed
   std::vector<std::string> assumptions, not_modelled;
 };
 

@@ -42,12 +42,14 @@ class Statement {
  private:
   [[noreturn]] void fail() const {
     const int code = sqlite3_errcode(db_);
-    const std::string what = code == SQLITE_FULL                           ? "the disk is full: nothing finished before is lost; free some room and run the same command"
-                             : code == SQLITE_BUSY || code == SQLITE_LOCKED ? "another process is writing this store"
-                             : code == SQLITE_NOTADB                        ? "is not a store of Assay (not an SQLite database)"
-                             : code == SQLITE_CORRUPT                       ? "the store is damaged: move it away and run again"
-                             : code == SQLITE_READONLY                      ? "the store can't be written (read-only)"
-                                                                            : sqlite3_errmsg(db_);
+    const std::string what =
+        code == SQLITE_FULL
+            ? "the disk is full: nothing finished before is lost; free some room and run the same command"
+        : code == SQLITE_BUSY || code == SQLITE_LOCKED ? "another process is writing this store"
+        : code == SQLITE_NOTADB                        ? "is not a store of Assay (not an SQLite database)"
+        : code == SQLITE_CORRUPT                       ? "the store is damaged: move it away and run again"
+        : code == SQLITE_READONLY                      ? "the store can't be written (read-only)"
+                                                       : sqlite3_errmsg(db_);
     throw InputError(path_, what);
   }
   sqlite3* db_;
@@ -60,7 +62,7 @@ class Statement {
 struct Store::Impl {
   std::string path;
   sqlite3* db = nullptr;
-  mutable std::mutex mutex;   // one writer thread at a time; SQLite itself is opened without its own locking
+  mutable std::mutex mutex;  // one writer thread at a time; SQLite itself is opened without its own locking
 
   void run(const char* sql) const { Statement(db, path, sql).step(); }
   ~Impl() { sqlite3_close(db); }
@@ -72,7 +74,8 @@ Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
   const auto parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, error);
   if (error) throw InputError(path, "the folder can't be made: " + error.message());
-  if (sqlite3_open_v2(path.c_str(), &impl_->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) {
+  if (sqlite3_open_v2(path.c_str(), &impl_->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                      nullptr) != SQLITE_OK) {
     throw InputError(path, fmt::format("can't be opened: {}", sqlite3_errmsg(impl_->db)));
   }
   sqlite3_busy_timeout(impl_->db, 200);
@@ -83,9 +86,12 @@ Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
   version.step();
   const auto found = version.integer(0);
   if (found != 0 && found != kSchemaVersion) {
-    throw InputError(path, fmt::format("is a store of schema version {}; this build reads version {}", found, kSchemaVersion));
+    throw InputError(
+        path, fmt::format("is a store of schema version {}; this build reads version {}", found, kSchemaVersion));
   }
-  impl_->run("CREATE TABLE IF NOT EXISTS results(key TEXT, stage TEXT, json TEXT NOT NULL, PRIMARY KEY(key, stage)) WITHOUT ROWID");
+  impl_->run(
+      "CREATE TABLE IF NOT EXISTS results(key TEXT, stage TEXT, json TEXT NOT NULL, PRIMARY KEY(key, stage)) WITHOUT "
+      "ROWID");
   impl_->run("CREATE TABLE IF NOT EXISTS manifest(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
   impl_->run(fmt::format("PRAGMA user_version={}", kSchemaVersion).c_str());
 }
@@ -101,7 +107,11 @@ std::optional<std::string> Store::find(const std::string& key) const {
 
 void Store::put(const std::string& key, const std::string& stage, const std::string& json) {
   const std::lock_guard lock(impl_->mutex);
-  Statement(impl_->db, impl_->path, "INSERT OR REPLACE INTO results VALUES(?1,?2,?3)").bind(1, key).bind(2, stage).bind(3, json).step();
+  Statement(impl_->db, impl_->path, "INSERT OR REPLACE INTO results VALUES(?1,?2,?3)")
+      .bind(1, key)
+      .bind(2, stage)
+      .bind(3, json)
+      .step();
 }
 
 std::int64_t Store::size() const {

@@ -25,7 +25,8 @@ std::unique_ptr<Strategy> StrategyRegistry::make(const std::string& name, const 
   for (const auto& [n, maker] : makers_) {
     if (n == name) return maker(options);
   }
-  throw InputError(Diagnostic{{}, "strategy", "unknown strategy '" + name + "'", nearest_name(name, names()).value_or("")});
+  throw InputError(
+      Diagnostic{{}, "strategy", "unknown strategy '" + name + "'", nearest_name(name, names()).value_or("")});
 }
 
 }  // namespace assay

@@ -20,7 +20,7 @@ class Strategy {
 };
 
 struct StrategyOptions {
-  std::int64_t space = 0;                ///< number of points
+  std::int64_t space = 0;  ///< number of points
   std::int64_t samples = 0;
   std::uint64_t seed = 1;
 };

@@ -74,7 +74,8 @@ class SweepRun {
     for (const SweepWorkload& w : spec_.workloads) {
       for (const Workload& loaded : load_workloads(w.path, wo)) {
         for (const WorkloadPhase& p : loaded.phases) {
-          phases_.push_back({std::make_shared<PreparedPhase>(loaded.name, p, loaded.precision, spec_.seed), w.weight / sum * loaded.weight});
+          phases_.push_back({std::make_shared<PreparedPhase>(loaded.name, p, loaded.precision, spec_.seed),
+                             w.weight / sum * loaded.weight});
         }
         for (const WorkloadSource& s : loaded.sources) {
           inputs_hash_.update(s.sha256);
@@ -87,7 +88,8 @@ class SweepRun {
     for (const SweepMachine& m : spec_.machines) {
       manifest("machine", fmt::format("{} sha256:{}", m.path, sha256_file(m.path)));
       for (const SweepAxis& a : m.axes) {
-        if (std::find(result_.axes.begin(), result_.axes.end(), a.path) == result_.axes.end()) result_.axes.push_back(a.path);
+        if (std::find(result_.axes.begin(), result_.axes.end(), a.path) == result_.axes.end())
+          result_.axes.push_back(a.path);
       }
     }
     manifest("objective", spec_.objective);
@@ -95,7 +97,10 @@ class SweepRun {
     manifest("check", spec_.check);
     manifest("compiler options", options_.compile.describe());
     manifest("model version", model_version());
-    inputs_hash_.update(options_.compile.describe()).update(model_version()).update(spec_.check).update(static_cast<std::int64_t>(spec_.seed));
+    inputs_hash_.update(options_.compile.describe())
+        .update(model_version())
+        .update(spec_.check)
+        .update(static_cast<std::int64_t>(spec_.seed));
     inputs_key_ = inputs_hash_.hex();
   }
 
@@ -177,7 +182,8 @@ class SweepRun {
     r.parameters.clear();
     for (const Override& o : d.overrides) r.parameters.push_back({o.path, o.value});
     constrain(r);
-    if (store_ && !reused && !key.empty() && r.status != "timeout") store_->put(key + name(stage), name(stage), to_json(r));
+    if (store_ && !reused && !key.empty() && r.status != "timeout")
+      store_->put(key + name(stage), name(stage), to_json(r));
     const std::lock_guard lock(mutex_);
     ++progress_.done;
     progress_.reused += reused;
@@ -196,7 +202,8 @@ class SweepRun {
                        : c.quantity == "peak_w"    ? r.peak_w
                        : c.quantity == "latency_s" ? r.latency_s
                                                    : r.energy_pj * 1e-12;
-      if (r.status == "ok" && v > c.limit) r.constraint_violations.push_back(fmt::format("{} {:.4g} is over the limit {:.4g}", c.quantity, v, c.limit));
+      if (r.status == "ok" && v > c.limit)
+        r.constraint_violations.push_back(fmt::format("{} {:.4g} is over the limit {:.4g}", c.quantity, v, c.limit));
     }
   }
 
@@ -241,7 +248,8 @@ class SweepRun {
 
   SweepResult finish() {
     finish_ranking();
-    if (stopped()) manifest("stopped", fmt::format("{} of {} points were evaluated", result_.points.size(), designs_.size()));
+    if (stopped())
+      manifest("stopped", fmt::format("{} of {} points were evaluated", result_.points.size(), designs_.size()));
     if (result_.ranking.empty() && !stopped()) {
       std::map<std::string, std::int64_t> reasons;
       for (const PointResult& p : result_.points) {
@@ -255,12 +263,14 @@ class SweepRun {
     result_.assumptions = {
         "Weights are seeded where the model file holds constants; timing does not depend on their values.",
         "Latency of a suite is the weighted sum of its phases run one after another, batch as in the workload file.",
-        "Energy per action comes from the component library unless the description overrides it; each part names its source.",
+        "Energy per action comes from the component library unless the description overrides it; each part names its "
+        "source.",
     };
     result_.not_modelled = {
         "Tensors sharded over the local memories of a grid between layers: they go through shared or main memory.",
         "Fusion beyond elementwise epilogues (depth-first chains, attention as one loop nest).",
-        "Clock and power gating, voltage and thermal limits; average power is reported, not enforced unless constrained.",
+        "Clock and power gating, voltage and thermal limits; average power is reported, not enforced unless "
+        "constrained.",
     };
     return std::move(result_);
   }
@@ -274,7 +284,7 @@ class SweepRun {
   std::string inputs_key_;
   std::vector<DesignPoint> designs_;
   std::vector<PointResult> points_;
-  std::vector<std::size_t> order_;       ///< result point → position in points_
+  std::vector<std::size_t> order_;  ///< result point → position in points_
   std::set<std::size_t> done_, refined_, refined_in_full_;
   SweepResult result_;
   SweepProgress progress_;

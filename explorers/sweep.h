@@ -10,19 +10,19 @@
 namespace assay {
 
 struct SweepProgress {
-  std::string stage;                     ///< `points`, `details`, `full checks`
+  std::string stage;  ///< `points`, `details`, `full checks`
   std::int64_t done = 0, total = 0;
-  std::int64_t reused = 0;               ///< taken from the store
+  std::int64_t reused = 0;  ///< taken from the store
   std::int64_t failed = 0;
-  std::string last;                      ///< design that was finished last
+  std::string last;  ///< design that was finished last
 };
 
 struct SweepOptions {
-  std::string store_path;                ///< empty: results are not kept
-  int threads = 0;                       ///< 0: one per core
+  std::string store_path;  ///< empty: results are not kept
+  int threads = 0;         ///< 0: one per core
   CompileOptions compile;
-  std::function<void(const SweepProgress&)> progress;   ///< called from worker threads, one at a time
-  std::atomic<bool>* stop = nullptr;     ///< set by a signal handler: finish what runs, keep it, return early
+  std::function<void(const SweepProgress&)> progress;  ///< called from worker threads, one at a time
+  std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: finish what runs, keep it, return early
 };
 
 /// Runs a sweep. Points already in the store (same content key) are taken from it. The result depends on the inputs

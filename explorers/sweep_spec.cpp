@@ -44,12 +44,14 @@ class Reader {
 
   SweepSpec run() {
     if (!root_.is_map()) {
-      add(root_.pos, "", fmt::format("expected a map with 'sweep', 'workloads' and 'machines', found {}", root_.describe()));
+      add(root_.pos, "",
+          fmt::format("expected a map with 'sweep', 'workloads' and 'machines', found {}", root_.describe()));
       throw InputError(std::move(problems_));
     }
     std::vector<SweepAxis> common;
-    keys(root_, "", {"sweep", "description", "objective", "precision", "strategy", "samples", "seed", "check", "cycle_points", "detail_points", "full_check_macs",
-                     "workloads", "machines", "axes", "constraints"});
+    keys(root_, "",
+         {"sweep", "description", "objective", "precision", "strategy", "samples", "seed", "check", "cycle_points",
+          "detail_points", "full_check_macs", "workloads", "machines", "axes", "constraints"});
     text("sweep", spec_.name, {}, true);
     text("objective", spec_.objective, {"latency", "energy", "edp"}, false);
     std::string precision;
@@ -68,7 +70,8 @@ class Reader {
     workloads();
     machines(common);
     constraints();
-    if (spec_.strategy == "random" && spec_.samples == 0) add(root_.pos, "samples", "the random strategy needs 'samples', the number of points to draw");
+    if (spec_.strategy == "random" && spec_.samples == 0)
+      add(root_.pos, "samples", "the random strategy needs 'samples', the number of points to draw");
     if (problems_.empty()) check_axes();
     if (!problems_.empty()) throw InputError(std::move(problems_));
     return std::move(spec_);
@@ -84,7 +87,8 @@ class Reader {
       if (std::find(known.begin(), known.end(), e.key) != known.end()) continue;
       std::string list;
       for (const std::string& k : known) list += (list.empty() ? "" : ", ") + k;
-      add(e.pos, path.empty() ? e.key : path + "." + e.key, "unknown key; known are " + list, nearest_name(e.key, known).value_or(""));
+      add(e.pos, path.empty() ? e.key : path + "." + e.key, "unknown key; known are " + list,
+          nearest_name(e.key, known).value_or(""));
     }
   }
 
@@ -98,7 +102,8 @@ class Reader {
     if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), n->text) == allowed.end()) {
       std::string list;
       for (const std::string& a : allowed) list += (list.empty() ? "" : ", ") + a;
-      return add(n->pos, key, fmt::format("expected one of {}, found {}", list, n->describe()), nearest_name(n->text, allowed).value_or(""));
+      return add(n->pos, key, fmt::format("expected one of {}, found {}", list, n->describe()),
+                 nearest_name(n->text, allowed).value_or(""));
     }
     out = n->text;
   }
@@ -136,7 +141,9 @@ class Reader {
   void workloads() {
     const YamlNode* list = root_.find("workloads");
     if (list == nullptr || !list->is_sequence() || list->items.empty()) {
-      return add(list != nullptr ? list->pos : root_.pos, "workloads", "expected a list of workload files, found " + (list != nullptr ? list->describe() : std::string("nothing")));
+      return add(
+          list != nullptr ? list->pos : root_.pos, "workloads",
+          "expected a list of workload files, found " + (list != nullptr ? list->describe() : std::string("nothing")));
     }
     double sum = 0;
     for (std::size_t i = 0; i < list->items.size(); ++i) {
@@ -188,7 +195,8 @@ class Reader {
           add(v.pos, path, "expected a value, found " + v.describe());
           return {};
         }
-        if (std::find(out.begin(), out.end(), v.text) != out.end()) add(v.pos, path, fmt::format("'{}' is listed twice", v.text));
+        if (std::find(out.begin(), out.end(), v.text) != out.end())
+          add(v.pos, path, fmt::format("'{}' is listed twice", v.text));
         out.push_back(v.text);
       }
       if (out.empty()) add(n.pos, path, "the axis has no values");
@@ -227,14 +235,17 @@ class Reader {
       add(n.pos, path, fmt::format("{} values; an axis may have up to {}", count, kMostValues));
       return {};
     }
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) out.push_back(fmt::format("{}{}", a->first + static_cast<double>(i) * s->first, a->second));
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i)
+      out.push_back(fmt::format("{}{}", a->first + static_cast<double>(i) * s->first, a->second));
     return out;
   }
 
   void machines(const std::vector<SweepAxis>& common) {
     const YamlNode* list = root_.find("machines");
     if (list == nullptr || !list->is_sequence() || list->items.empty()) {
-      return add(list != nullptr ? list->pos : root_.pos, "machines", "expected a list of descriptions, found " + (list != nullptr ? list->describe() : std::string("nothing")));
+      return add(
+          list != nullptr ? list->pos : root_.pos, "machines",
+          "expected a list of descriptions, found " + (list != nullptr ? list->describe() : std::string("nothing")));
     }
     for (std::size_t i = 0; i < list->items.size(); ++i) {
       const YamlNode& item = list->items[i];
@@ -254,7 +265,8 @@ class Reader {
         }
       }
       for (const SweepAxis& a : common) {
-        if (std::none_of(m.axes.begin(), m.axes.end(), [&](const SweepAxis& own) { return own.path == a.path; })) m.axes.push_back(a);
+        if (std::none_of(m.axes.begin(), m.axes.end(), [&](const SweepAxis& own) { return own.path == a.path; }))
+          m.axes.push_back(a);
       }
       if (auto p = file(*f, path)) {
         m.path = *p;
@@ -266,7 +278,8 @@ class Reader {
   void constraints() {
     const YamlNode* map = root_.find("constraints");
     if (map == nullptr) return;
-    if (!map->is_map()) return add(map->pos, "constraints", "expected a map of quantities to limits, found " + map->describe());
+    if (!map->is_map())
+      return add(map->pos, "constraints", "expected a map of quantities to limits, found " + map->describe());
     keys(*map, "constraints", {"area_mm2", "average_w", "peak_w", "latency_s", "energy_j"});
     for (const YamlEntry& e : map->entries) {
       const auto v = number(e.value);
@@ -291,7 +304,11 @@ class Reader {
             any = true;
             break;
           } catch (const InputError& e) {
-            if (reason.empty()) reason = e.diagnostics().front().message + (e.diagnostics().front().suggestion.empty() ? "" : fmt::format(" (did you mean '{}'?)", e.diagnostics().front().suggestion));
+            if (reason.empty())
+              reason = e.diagnostics().front().message +
+                       (e.diagnostics().front().suggestion.empty()
+                            ? ""
+                            : fmt::format(" (did you mean '{}'?)", e.diagnostics().front().suggestion));
           }
         }
         if (any) continue;
@@ -320,7 +337,8 @@ class Reader {
 std::int64_t machine_size(const SweepMachine& m) {
   std::int64_t n = 1;
   for (const SweepAxis& a : m.axes) {
-    if (mul_overflows(n, static_cast<std::int64_t>(a.values.size()), n)) return std::numeric_limits<std::int64_t>::max();
+    if (mul_overflows(n, static_cast<std::int64_t>(a.values.size()), n))
+      return std::numeric_limits<std::int64_t>::max();
   }
   return n;
 }
@@ -362,7 +380,8 @@ std::string DesignPoint::label() const {
   std::string text;
   for (const Override& o : overrides) {
     const std::size_t dot = o.path.rfind('.');
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", dot == std::string::npos ? o.path : o.path.substr(dot + 1), o.value);
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", dot == std::string::npos ? o.path : o.path.substr(dot + 1),
+                        o.value);
   }
   return text;
 }

@@ -25,13 +25,13 @@
 namespace assay {
 
 struct SweepAxis {
-  std::string path;                      ///< key path of the description, `params.rows`
-  std::vector<std::string> values;       ///< as they would be written in the file
+  std::string path;                 ///< key path of the description, `params.rows`
+  std::vector<std::string> values;  ///< as they would be written in the file
 };
 
 struct SweepMachine {
-  std::string path;                      ///< of the description, resolved against the sweep file
-  std::vector<SweepAxis> axes;                ///< its own, then those common to all machines
+  std::string path;             ///< of the description, resolved against the sweep file
+  std::vector<SweepAxis> axes;  ///< its own, then those common to all machines
 };
 
 struct SweepWorkload {
@@ -41,7 +41,7 @@ struct SweepWorkload {
 
 /// A limit on a result of a point; points beyond it are listed, never ranked.
 struct Constraint {
-  std::string quantity;                  ///< area_mm2, average_w, peak_w, latency_s, energy_j
+  std::string quantity;  ///< area_mm2, average_w, peak_w, latency_s, energy_j
   double limit = 0;
 };
 
@@ -50,11 +50,11 @@ struct SweepSpec {
   std::string objective = "latency";
   std::optional<std::string> precision;
   std::string strategy = "exhaustive";
-  std::int64_t samples = 0;              ///< random: points to draw
+  std::int64_t samples = 0;  ///< random: points to draw
   std::uint64_t seed = 1;
-  std::string check = "twin";            ///< none, static, twin, full
-  std::int64_t cycle_points = 64;        ///< the cycle model runs on this many of the best (and all within their error)
-  std::int64_t detail_points = 10;       ///< layer tables, timelines, what-ifs
+  std::string check = "twin";       ///< none, static, twin, full
+  std::int64_t cycle_points = 64;   ///< the cycle model runs on this many of the best (and all within their error)
+  std::int64_t detail_points = 10;  ///< layer tables, timelines, what-ifs
   std::int64_t full_check_macs = 6'000'000'000;  ///< family winners execute phases of up to this many MACs in full
   std::vector<SweepWorkload> workloads;
   std::vector<SweepMachine> machines;
@@ -68,10 +68,10 @@ SweepSpec load_sweep(const std::string& path);
 
 /// One candidate: a description with overrides.
 struct DesignPoint {
-  std::int64_t index = 0;                ///< in the enumeration of the whole space
-  std::size_t machine = 0;               ///< of SweepSpec::machines
+  std::int64_t index = 0;   ///< in the enumeration of the whole space
+  std::size_t machine = 0;  ///< of SweepSpec::machines
   std::vector<Override> overrides;
-  std::string label() const;             ///< `rows=128 ub=12 MiB`; empty for the file as it is
+  std::string label() const;  ///< `rows=128 ub=12 MiB`; empty for the file as it is
 };
 
 /// Number of points, saturating at INT64_MAX.

@@ -17,12 +17,18 @@ std::optional<Machine> double_resource(const Machine& machine, const Program& pr
     if (e.name != resource) continue;
     switch (e.kind) {
       case EngineKind::dma_load:
-      case EngineKind::dma_store: faster(m.links[e.part]); return m;
+      case EngineKind::dma_store:
+        faster(m.links[e.part]);
+        return m;
       case EngineKind::matrix:
         for (MatrixType& t : m.matrix_units[e.part].types) t.rate *= 2;
         return m;
-      case EngineKind::vector: m.vector_units[e.part].lanes *= 2; return m;
-      case EngineKind::host: m.hosts[e.part].flops_per_s *= 2; return m;
+      case EngineKind::vector:
+        m.vector_units[e.part].lanes *= 2;
+        return m;
+      case EngineKind::host:
+        m.hosts[e.part].flops_per_s *= 2;
+        return m;
     }
   }
   for (Memory& x : m.memories) {

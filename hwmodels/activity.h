@@ -22,20 +22,20 @@ struct AccessCount {
 
 /// Counts of one fused group (one entry of Program::trail), all cores together.
 struct GroupActivity {
-  std::map<std::uint32_t, AccessCount> by_buffer;        ///< BufferId → bytes (the buffer knows its memory)
-  std::map<std::uint32_t, AccessCount> by_pe_memory;     ///< MemoryId of a register file → bytes
-  std::map<std::uint32_t, std::int64_t> link_bytes;      ///< LinkId (and its `via`) → bytes moved
+  std::map<std::uint32_t, AccessCount> by_buffer;              ///< BufferId → bytes (the buffer knows its memory)
+  std::map<std::uint32_t, AccessCount> by_pe_memory;           ///< MemoryId of a register file → bytes
+  std::map<std::uint32_t, std::int64_t> link_bytes;            ///< LinkId (and its `via`) → bytes moved
   std::map<std::uint32_t, std::int64_t> link_bytes_delivered;  ///< with multicast: bytes × receivers
-  std::map<std::uint32_t, std::int64_t> macs;            ///< matrix unit → useful multiply-accumulates
-  std::map<std::uint32_t, std::int64_t> padded_macs;     ///< matrix unit → array slots × folds spent on padding
+  std::map<std::uint32_t, std::int64_t> macs;                  ///< matrix unit → useful multiply-accumulates
+  std::map<std::uint32_t, std::int64_t> padded_macs;  ///< matrix unit → array slots × folds spent on padding
   std::map<std::uint32_t, std::map<std::string, std::int64_t>> lane_ops;  ///< vector unit → op class → operations
   std::int64_t host_bytes = 0;
-  std::int64_t commands = 0;                             ///< command instances with a non-empty iteration space
+  std::int64_t commands = 0;  ///< command instances with a non-empty iteration space
   friend bool operator==(const GroupActivity&, const GroupActivity&) = default;
 };
 
 struct Activity {
-  std::vector<GroupActivity> groups;                     ///< parallel to Program::trail
+  std::vector<GroupActivity> groups;  ///< parallel to Program::trail
   GroupActivity total() const;
   friend bool operator==(const Activity&, const Activity&) = default;
 };

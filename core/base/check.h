@@ -17,7 +17,7 @@ class InternalError : public std::logic_error {
 }  // namespace assay
 
 /// Asserts an invariant in every build type; `detail` is a std::string with both numbers.
-#define ASSAY_CHECK(condition, detail)                                              \
-  do {                                                                              \
+#define ASSAY_CHECK(condition, detail)                                               \
+  do {                                                                               \
     if (!(condition)) ::assay::fail_check(__FILE__, __LINE__, #condition, (detail)); \
   } while (false)

@@ -56,8 +56,8 @@ std::uint16_t to_f16(float v) {
   const std::uint32_t u = std::bit_cast<std::uint32_t>(v);
   const auto sign = static_cast<std::uint16_t>((u >> 16) & 0x8000U);
   const std::uint32_t magnitude = u & 0x7fffffffU;
-  if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U);  // NaN
-  if (magnitude >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U); // rounds to infinity
+  if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U);   // NaN
+  if (magnitude >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U);  // rounds to infinity
   if (magnitude < 0x38800000U) {
     // Subnormal half (or zero): adding 0.5 lets the FPU round the 24-bit significand at the right place.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;

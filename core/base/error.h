@@ -23,9 +23,9 @@ struct SourcePos {
 ///     did you mean 'cols'?
 struct Diagnostic {
   SourcePos pos;
-  std::string path;        ///< key path (`core.matrix.rows`), node name, … ; may be empty
-  std::string message;     ///< what was found and what was expected
-  std::string suggestion;  ///< nearest valid name, or empty
+  std::string path;               ///< key path (`core.matrix.rows`), node name, … ; may be empty
+  std::string message;            ///< what was found and what was expected
+  std::string suggestion;         ///< nearest valid name, or empty
   std::string to_string() const;  ///< reads the file again for the caret line, if it can
 };
 

@@ -18,7 +18,9 @@ void refuse_unsupported_types(const Graph& g) {
   for (const TensorId t : g.tensors()) {
     const GraphTensor& gt = g.tensor(t);
     if (bits(gt.type.dtype) < 8) {
-      throw InputError(gt.name, fmt::format("tensors of type {} can't be compiled: a cast to int8 in front of their use can", name(gt.type.dtype)));
+      throw InputError(gt.name,
+                       fmt::format("tensors of type {} can't be compiled: a cast to int8 in front of their use can",
+                                   name(gt.type.dtype)));
     }
   }
 }
@@ -38,7 +40,9 @@ BufferId view_buffer(const Graph& g, TensorId t, TensorId root, LoweringInput& i
 }
 
 std::string kernel_dot(const KernelGraph& kg, const std::vector<Kernel>& kernels) {
-  std::string dot = "digraph compiled {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#eef3fb\", fontname=\"sans-serif\", fontsize=10];\n";
+  std::string dot =
+      "digraph compiled {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#eef3fb\", "
+      "fontname=\"sans-serif\", fontsize=10];\n";
   const auto escape = [](const std::string& s) {
     std::string out;
     for (const char c : s) {
@@ -54,7 +58,8 @@ std::string kernel_dot(const KernelGraph& kg, const std::vector<Kernel>& kernels
     for (const KernelTensor& t : kernels[k].tensors) {
       if (t.kind == KernelTensorKind::input && t.graph_tensor.valid()) {
         const auto p = producer.find(kg.root[t.graph_tensor.index()]);
-        if (p != producer.end()) dot += fmt::format("  k{} -> k{} [label=\"{}\", fontsize=8];\n", p->second, k, to_string(t.type.shape));
+        if (p != producer.end())
+          dot += fmt::format("  k{} -> k{} [label=\"{}\", fontsize=8];\n", p->second, k, to_string(t.type.shape));
       }
     }
     for (const KernelTensor& t : kernels[k].tensors) {
@@ -67,7 +72,8 @@ std::string kernel_dot(const KernelGraph& kg, const std::vector<Kernel>& kernels
 }  // namespace
 
 std::string CompileOptions::describe() const {
-  std::string text = fmt::format("fuse={} prefetch={} residency={} share={}", fuse_epilogues, weight_prefetch, residency, resident_share);
+  std::string text = fmt::format("fuse={} prefetch={} residency={} share={}", fuse_epilogues, weight_prefetch,
+                                 residency, resident_share);
   for (const std::string& p : passes.disabled) text += " -" + p;
   return text;
 }
@@ -113,13 +119,15 @@ CompiledModel compile(Graph graph, const Machine& machine, const CompileOptions&
   for (const Kernel& k : kg.kernels) {
     if (!k.host_node) continue;
     for (const KernelTensor& t : k.tensors) {
-      if (!in.view.contains(t.graph_tensor)) in.view[t.graph_tensor] = view_buffer(graph, t.graph_tensor, kg.root[t.graph_tensor.index()], in);
+      if (!in.view.contains(t.graph_tensor))
+        in.view[t.graph_tensor] = view_buffer(graph, t.graph_tensor, kg.root[t.graph_tensor.index()], in);
     }
   }
   out.program = lower(in);
   for (const TensorId t : graph.inputs()) out.program.inputs[graph.tensor(t).name] = in.home.at(t);
   for (const TensorId t : graph.tensors()) {
-    if (graph.tensor(t).kind == TensorKind::constant && in.home.contains(t)) out.program.constants[graph.tensor(t).name] = in.home.at(t);
+    if (graph.tensor(t).kind == TensorKind::constant && in.home.contains(t))
+      out.program.constants[graph.tensor(t).name] = in.home.at(t);
   }
   out.program.outputs = std::move(outputs);
 

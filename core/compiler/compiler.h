@@ -17,10 +17,10 @@ namespace assay {
 struct CompileOptions {
   PassOptions passes;
   bool fuse_epilogues = true;
-  bool weight_prefetch = true;         ///< tiles of a kernel may be filled while the one before still runs
-  bool residency = true;               ///< intermediates may stay in on-chip memories
-  double resident_share = 0.6;         ///< of a core memory, at most, for whole resident tensors
-  std::string describe() const;        ///< canonical text: part of content keys
+  bool weight_prefetch = true;   ///< tiles of a kernel may be filled while the one before still runs
+  bool residency = true;         ///< intermediates may stay in on-chip memories
+  double resident_share = 0.6;   ///< of a core memory, at most, for whole resident tensors
+  std::string describe() const;  ///< canonical text: part of content keys
 };
 
 /// Results of mapping searches, shared between layers, models and design points. The key is the hash of everything
@@ -40,9 +40,9 @@ class MappingCache {
 };
 
 struct CompiledKernel {
-  std::string mapping;                 ///< text
+  std::string mapping;  ///< text
   MappingCost cost;
-  double lower_bound = 0;              ///< cycles
+  double lower_bound = 0;  ///< cycles
   std::int64_t macs = 0;
   bool host = false;
   bool dma_only = false;
@@ -50,13 +50,13 @@ struct CompiledKernel {
 };
 
 struct CompiledModel {
-  Graph graph;                         ///< after the passes
+  Graph graph;  ///< after the passes
   Program program;
-  std::vector<CompiledKernel> kernels; ///< parallel to Program::trail
+  std::vector<CompiledKernel> kernels;  ///< parallel to Program::trail
   std::vector<std::pair<std::string, std::int64_t>> free_ops, host_ops;
   std::vector<PassRecord> passes;
   std::vector<std::string> remarks;
-  std::string graph_dot;               ///< fused kernels as a Graphviz graph
+  std::string graph_dot;  ///< fused kernels as a Graphviz graph
 };
 
 /// Throws InputError (unsupported operations, wrong types), Infeasible (nothing fits: which memory, by how much).

@@ -84,7 +84,8 @@ void feed(Sha256& h, const MapEnvironment& env) {
     }
   }
   for (const Memory& m : env.memories) {
-    feed(h, static_cast<std::int64_t>(m.scope) * 64 + static_cast<std::int64_t>(m.kind) * 4 + std::int64_t{m.double_buffered});
+    feed(h, static_cast<std::int64_t>(m.scope) * 64 + static_cast<std::int64_t>(m.kind) * 4 +
+                std::int64_t{m.double_buffered});
     feed(h, m.capacity);
     for (const Role r : m.holds) feed(h, static_cast<std::int64_t>(r));
     feed(h, static_cast<std::int64_t>(m.holds.size()));
@@ -92,8 +93,9 @@ void feed(Sha256& h, const MapEnvironment& env) {
   for (const double p : env.port_cycles_per_byte) h.update(p);
   for (std::size_t i = 0; i < env.matrix.size(); ++i) {
     const MatrixUnit& u = env.matrix[i];
-    for (const std::int64_t v : {std::int64_t{u.count}, static_cast<std::int64_t>(u.style), static_cast<std::int64_t>(u.dataflow), u.rows, u.cols, u.m, u.k, u.n,
-                                 u.every, std::int64_t{u.double_buffered_weights}, u.issue_cycles, u.pipeline_cycles}) {
+    for (const std::int64_t v :
+         {std::int64_t{u.count}, static_cast<std::int64_t>(u.style), static_cast<std::int64_t>(u.dataflow), u.rows,
+          u.cols, u.m, u.k, u.n, u.every, std::int64_t{u.double_buffered_weights}, u.issue_cycles, u.pipeline_cycles}) {
       feed(h, v);
     }
     for (const MatrixType& t : u.types) {

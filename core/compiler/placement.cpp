@@ -17,7 +17,7 @@ constexpr std::int64_t kAlignment = 8;
 constexpr std::int64_t kAlignmentSlack = 8 * 24;
 
 struct Interval {
-  std::int64_t lower = 0, upper = 0;   ///< steps: kernel numbers, half-open
+  std::int64_t lower = 0, upper = 0;  ///< steps: kernel numbers, half-open
 };
 
 class Planner {
@@ -61,10 +61,14 @@ class Planner {
   bool may_live_in(TensorId t, MemoryId m) const {
     const Memory& memory = machine_.memory(m);
     if (memory.kind != MemoryKind::scratchpad || !memory.may_hold(Role::output)) return false;
-    const auto reaches = [&](const std::vector<MemoryId>& list) { return list.empty() || std::find(list.begin(), list.end(), m) != list.end(); };
+    const auto reaches = [&](const std::vector<MemoryId>& list) {
+      return list.empty() || std::find(list.begin(), list.end(), m) != list.end();
+    };
     for (const Kernel& k : kernels_) {
       for (int i = 0; i < static_cast<int>(k.tensors.size()); ++i) {
-        if (!k.tensors[static_cast<std::size_t>(i)].graph_tensor.valid() || root(k.tensors[static_cast<std::size_t>(i)].graph_tensor) != t) continue;
+        if (!k.tensors[static_cast<std::size_t>(i)].graph_tensor.valid() ||
+            root(k.tensors[static_cast<std::size_t>(i)].graph_tensor) != t)
+          continue;
         if (k.host_node) return false;
         for (const KernelNest& nest : k.nests) {
           for (std::size_t a = 0; a < nest.ins.size(); ++a) {
@@ -74,17 +78,21 @@ class Planner {
             if (nest.ins[a].tensor != i) continue;
             const Role role = nest.contraction && a == 1 ? Role::weight : Role::input;
             if (!memory.may_hold(role)) return false;
-            if (nest.contraction ? !std::all_of(machine_.matrix_units.begin(), machine_.matrix_units.end(), [&](const MatrixUnit& u) { return reaches(u.reads); })
-                                 : !std::all_of(machine_.vector_units.begin(), machine_.vector_units.end(), [&](const VectorUnit& u) { return reaches(u.reads); })) {
+            if (nest.contraction ? !std::all_of(machine_.matrix_units.begin(), machine_.matrix_units.end(),
+                                                [&](const MatrixUnit& u) { return reaches(u.reads); })
+                                 : !std::all_of(machine_.vector_units.begin(), machine_.vector_units.end(),
+                                                [&](const VectorUnit& u) { return reaches(u.reads); })) {
               return false;
             }
           }
           if (nest.out.tensor == i && !nest.contraction &&
-              !std::all_of(machine_.vector_units.begin(), machine_.vector_units.end(), [&](const VectorUnit& u) { return reaches(u.writes); })) {
+              !std::all_of(machine_.vector_units.begin(), machine_.vector_units.end(),
+                           [&](const VectorUnit& u) { return reaches(u.writes); })) {
             return false;
           }
           if (nest.out.tensor == i && nest.contraction &&
-              !std::all_of(machine_.matrix_units.begin(), machine_.matrix_units.end(), [&](const MatrixUnit& u) { return reaches(u.writes); })) {
+              !std::all_of(machine_.matrix_units.begin(), machine_.matrix_units.end(),
+                           [&](const MatrixUnit& u) { return reaches(u.writes); })) {
             return false;
           }
         }
@@ -123,7 +131,8 @@ class Planner {
         const std::int64_t bytes = round_up(g_.tensor(t).type.bytes(), kAlignment);
         const Interval& live = live_[t];
         bool fits = true;
-        for (std::int64_t s = live.lower; s < live.upper && fits; ++s) fits = used[static_cast<std::size_t>(s)] + bytes <= budget;
+        for (std::int64_t s = live.lower; s < live.upper && fits; ++s)
+          fits = used[static_cast<std::size_t>(s)] + bytes <= budget;
         if (!fits || !may_live_in(t, m)) continue;
         plan_.home[t] = m;
         for (std::int64_t s = live.lower; s < live.upper; ++s) used[static_cast<std::size_t>(s)] += bytes;
@@ -133,7 +142,8 @@ class Planner {
 
   void demote(TensorId t, const std::string& why) {
     const MemoryId m = plan_.home[t];
-    plan_.remarks.push_back(fmt::format("spilled: '{}' ({} bytes) to '{}': {}", g_.tensor(t).name, g_.tensor(t).type.bytes(), machine_.memory(machine_.dram()).name, why));
+    plan_.remarks.push_back(fmt::format("spilled: '{}' ({} bytes) to '{}': {}", g_.tensor(t).name,
+                                        g_.tensor(t).type.bytes(), machine_.memory(machine_.dram()).name, why));
     for (std::int64_t s = live_[t].lower; s < live_[t].upper; ++s) {
       resident_bytes_[m][static_cast<std::size_t>(s)] -= round_up(g_.tensor(t).type.bytes(), kAlignment);
     }
@@ -159,10 +169,12 @@ class Planner {
     for (std::size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].host_node) continue;
       KernelHomes homes;
-      for (const KernelTensor& t : kernels_[k].tensors) homes.home.push_back(t.graph_tensor.valid() ? plan_.home.at(root(t.graph_tensor)) : MemoryId());
+      for (const KernelTensor& t : kernels_[k].tensors)
+        homes.home.push_back(t.graph_tensor.valid() ? plan_.home.at(root(t.graph_tensor)) : MemoryId());
       MapEnvironment env = env_;
       for (std::size_t m = 0; m < env.available.size(); ++m) {
-        env.available[m] = std::max<std::int64_t>(0, env.available[m] - (env.available[m] > 4096 ? kAlignmentSlack : 0));
+        env.available[m] =
+            std::max<std::int64_t>(0, env.available[m] - (env.available[m] > 4096 ? kAlignmentSlack : 0));
         const auto it = resident_bytes_.find(MemoryId(m));
         if (it != resident_bytes_.end()) env.available[m] = std::max<std::int64_t>(0, env.available[m] - it->second[k]);
       }
@@ -208,14 +220,16 @@ class Planner {
       p.problem.alignment = m == machine_.dram() ? 64 : kAlignment;
       for (const auto& [t, home] : plan_.home) {
         if (home != m) continue;
-        p.problem.items.push_back({live_.at(t).lower, live_.at(t).upper, std::max<std::int64_t>(1, g_.tensor(t).type.bytes())});
+        p.problem.items.push_back(
+            {live_.at(t).lower, live_.at(t).upper, std::max<std::int64_t>(1, g_.tensor(t).type.bytes())});
         p.owner.push_back({t, 0});
       }
       for (std::size_t i = 0; i < tiles.size(); ++i) {
         if (tiles[i].memory != m) continue;
         const auto step = static_cast<std::int64_t>(tiles[i].kernel);
         const bool early = prefetch && tiles[i].filled_by_dma && step > 0;
-        p.problem.items.push_back({early ? step - 1 : step, step + 1, round_up(tiles[i].slot_bytes, kAlignment) * tiles[i].buffers});
+        p.problem.items.push_back(
+            {early ? step - 1 : step, step + 1, round_up(tiles[i].slot_bytes, kAlignment) * tiles[i].buffers});
         p.owner.push_back({std::nullopt, i});
       }
       if (prefetch) drop_prefetch_where_full(p);
@@ -230,10 +244,13 @@ class Planner {
     if (m == machine_.dram()) {
       std::int64_t need = 0;
       for (const auto& [t, home] : plan_.home) need += home == m ? g_.tensor(t).type.bytes() : 0;
-      throw Infeasible(fmt::format("memory '{}' holds {} bytes; the model's tensors need up to {}", memory.name, memory.capacity, need));
+      throw Infeasible(fmt::format("memory '{}' holds {} bytes; the model's tensors need up to {}", memory.name,
+                                   memory.capacity, need));
     }
     const auto t = largest_resident(std::nullopt, m);
-    if (!t) throw Infeasible(fmt::format("memory '{}': the tiles of one kernel do not fit {} bytes", memory.name, memory.capacity));
+    if (!t)
+      throw Infeasible(
+          fmt::format("memory '{}': the tiles of one kernel do not fit {} bytes", memory.name, memory.capacity));
     demote(*t, fmt::format("'{}' was too fragmented", memory.name));
     return false;
   }
@@ -267,7 +284,9 @@ class Planner {
         b.tensor = t.name;
         b.type = t.type.dtype;
         b.shape = t.type.shape;
-        b.kind = t.kind == TensorKind::input ? BufferKind::input : t.kind == TensorKind::constant ? BufferKind::constant : BufferKind::intermediate;
+        b.kind = t.kind == TensorKind::input      ? BufferKind::input
+                 : t.kind == TensorKind::constant ? BufferKind::constant
+                                                  : BufferKind::intermediate;
         plan_.home_buffer[*p.owner[i].first] = id;
       } else {
         const TileBuffer& tile = tiles[p.owner[i].second];
@@ -292,7 +311,7 @@ class Planner {
   ModelPlan plan_;
   std::map<TensorId, Interval> live_;
   std::set<TensorId> external_;
-  std::map<MemoryId, std::vector<std::int64_t>> resident_bytes_;   ///< by step
+  std::map<MemoryId, std::vector<std::int64_t>> resident_bytes_;  ///< by step
 };
 
 }  // namespace

@@ -13,11 +13,11 @@ namespace assay {
 struct ModelPlan {
   std::vector<Mapping> mappings;
   std::vector<SearchResult> searches;
-  std::map<TensorId, MemoryId> home;                      ///< root tensors
+  std::map<TensorId, MemoryId> home;  ///< root tensors
   std::vector<Buffer> buffers;
   std::map<TensorId, BufferId> home_buffer;
   std::map<std::pair<std::size_t, int>, BufferId> tile;
-  std::vector<std::string> remarks;                       ///< what stays on chip, what was spilled and why
+  std::vector<std::string> remarks;  ///< what stays on chip, what was spilled and why
 };
 
 /// Chooses homes (intermediates on chip where they fit, by first use), maps every kernel for what is left of the

@@ -10,25 +10,25 @@
 
 namespace assay {
 
-using Shape = std::vector<std::int64_t>;   ///< row-major; empty: a scalar
+using Shape = std::vector<std::int64_t>;  ///< row-major; empty: a scalar
 
-std::int64_t element_count(const Shape& shape);          ///< checked product; 1 for a scalar
-std::string to_string(const Shape& shape);               ///< `[1, 3, 224, 224]`
+std::int64_t element_count(const Shape& shape);  ///< checked product; 1 for a scalar
+std::string to_string(const Shape& shape);       ///< `[1, 3, 224, 224]`
 
 struct TensorType {
   DType dtype = DType::f32;
   Shape shape;
-  std::int64_t bytes() const;                            ///< dense size
+  std::int64_t bytes() const;  ///< dense size
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
-std::string to_string(const TensorType& type);           ///< `fp32[1, 3, 224, 224]`
+std::string to_string(const TensorType& type);  ///< `fp32[1, 3, 224, 224]`
 
 /// A dense row-major tensor value. 4-bit types are stored one element per byte (sign-extended) here; only a
 /// machine's memory packs them. Booleans are 0 or 1. Copies are deep; share with std::shared_ptr<const Tensor>.
 class Tensor {
  public:
   Tensor() = default;
-  explicit Tensor(TensorType type);                      ///< zero-filled
+  explicit Tensor(TensorType type);  ///< zero-filled
   template <class T>
   static Tensor of(DType dtype, Shape shape, std::span<const T> values);
   static Tensor scalar(DType dtype, double value);
@@ -53,8 +53,8 @@ class Tensor {
   void set(std::int64_t flat_index, double value);
   std::vector<double> to_doubles() const;
   std::vector<std::int64_t> to_ints() const;
-  Tensor reshaped(Shape shape) const;                    ///< same elements
-  Tensor cast(DType to) const;                           ///< ScalarOp::cast semantics
+  Tensor reshaped(Shape shape) const;  ///< same elements
+  Tensor cast(DType to) const;         ///< ScalarOp::cast semantics
 
  private:
   TensorType type_;
@@ -66,10 +66,10 @@ std::int64_t storage_size(DType t);
 
 /// The result of comparing a computed tensor with an expected one.
 struct Comparison {
-  bool equal = false;              ///< within tolerance everywhere (NaN equals NaN)
+  bool equal = false;  ///< within tolerance everywhere (NaN equals NaN)
   double max_abs_error = 0;
-  double max_rel_error = 0;        ///< against max(|expected|, 1e-6 · max|expected|)
-  double sqnr_db = 0;              ///< 10·log10(Σ expected² / Σ error²); infinity when equal
+  double max_rel_error = 0;  ///< against max(|expected|, 1e-6 · max|expected|)
+  double sqnr_db = 0;        ///< 10·log10(Σ expected² / Σ error²); infinity when equal
   std::int64_t mismatches = 0;
   std::int64_t first_mismatch = -1;
   std::string to_string() const;

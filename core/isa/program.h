@@ -32,7 +32,7 @@
 
 namespace assay {
 
-using VarId = Id<struct VarTag>;         ///< a loop variable; numbers are unique in a program
+using VarId = Id<struct VarTag>;  ///< a loop variable; numbers are unique in a program
 using EngineId = Id<struct EngineTag>;
 using SemaphoreId = Id<struct SemaphoreTag>;
 using BufferId = Id<struct BufferTag>;
@@ -63,7 +63,7 @@ struct Extent {
 struct Ring {
   Affine sequence;
   std::int64_t depth = 1;
-  std::int64_t stride = 0;               ///< bytes
+  std::int64_t stride = 0;  ///< bytes
   friend bool operator==(const Ring&, const Ring&) = default;
 };
 
@@ -71,10 +71,10 @@ struct Ring {
 /// it addresses coordinate·stride bytes, and is in bounds for 0 <= coordinate < size.
 struct ViewDim {
   std::int64_t size = 1;
-  std::int64_t stride = 0;               ///< bytes
+  std::int64_t stride = 0;  ///< bytes
   Affine offset;
   std::vector<std::pair<int, std::int64_t>> iter;  ///< (iteration dimension, coefficient)
-  std::optional<int> index_operand;      ///< gather: number of the input whose element is added to the coordinate
+  std::optional<int> index_operand;  ///< gather: number of the input whose element is added to the coordinate
   friend bool operator==(const ViewDim&, const ViewDim&) = default;
 };
 
@@ -94,7 +94,7 @@ struct IterDim {
   std::string name;
   Extent extent;
   bool reduction = false;
-  Affine origin = {};                    ///< added to the iteration number where the body asks for its `index`
+  Affine origin = {};  ///< added to the iteration number where the body asks for its `index`
   friend bool operator==(const IterDim&, const IterDim&) = default;
 };
 
@@ -107,11 +107,11 @@ struct Axes {
 
 /// How a contraction's iteration dimensions lie on the array: the command's inner mapping.
 struct ArrayPlan {
-  Dataflow dataflow = Dataflow::weight_stationary;   ///< never `free`: what this command does
+  Dataflow dataflow = Dataflow::weight_stationary;  ///< never `free`: what this command does
   /// Spatial factors: (iteration dimension, factor). For systolic and intrinsic units these are the dimensions that
   /// are flattened on each axis and the factor is the whole axis; for pe_array the unrolled part.
   std::vector<std::pair<int, std::int64_t>> on_rows, on_cols;
-  std::vector<int> order;                            ///< temporal order of iteration dimensions, outermost first
+  std::vector<int> order;  ///< temporal order of iteration dimensions, outermost first
   friend bool operator==(const ArrayPlan&, const ArrayPlan&) = default;
 };
 
@@ -124,21 +124,21 @@ enum class Opcode : std::uint8_t { copy, contract, vector };
 struct Command {
   Opcode opcode = Opcode::copy;
   EngineId engine;
-  std::vector<IterDim> iter;             ///< outermost first
+  std::vector<IterDim> iter;  ///< outermost first
   std::vector<Operand> in;
   Operand out;
   Body body;
   Combine combine = Combine::none;
-  DType accumulator = DType::f32;        ///< type in which `combine` is carried out
+  DType accumulator = DType::f32;  ///< type in which `combine` is carried out
   /// Reductions only. The first visit initialises the output: the one where all of these are 0; other visits add to
   /// what is there. Empty: every visit initialises.
   std::vector<Affine> accumulate_unless_zero;
-  double zero[2] = {0, 0};               ///< contract: zero points of the operands
-  std::optional<ArrayPlan> array;        ///< contract
+  double zero[2] = {0, 0};         ///< contract: zero points of the operands
+  std::optional<ArrayPlan> array;  ///< contract
   /// copy: executed by the cores whose coordinate is 0 on these axes, written to the same buffer of every core
   /// along them.
   Axes multicast;
-  std::int64_t trail = -1;               ///< index into Program::trail
+  std::int64_t trail = -1;  ///< index into Program::trail
   friend bool operator==(const Command&, const Command&) = default;
 };
 
@@ -146,9 +146,9 @@ struct Command {
 /// There is one host: only core (0, 0) executes it, on the other cores it is a no-op.
 struct HostCommand {
   EngineId engine;
-  std::string op;                        ///< operation name of core/ops
-  std::string attributes;                ///< JSON text, as the operation prints them
-  std::vector<BufferId> in;              ///< invalid id: absent optional input
+  std::string op;            ///< operation name of core/ops
+  std::string attributes;    ///< JSON text, as the operation prints them
+  std::vector<BufferId> in;  ///< invalid id: absent optional input
   std::vector<BufferId> out;
   std::int64_t trail = -1;
   friend bool operator==(const HostCommand&, const HostCommand&) = default;
@@ -157,17 +157,17 @@ struct HostCommand {
 struct Wait {
   EngineId engine;
   SemaphoreId semaphore;
-  std::int64_t count = 1;                ///< blocks until the core's semaphore holds this many, then takes them
-  Axes leader;                           ///< executed only by cores with coordinate 0 on these axes
+  std::int64_t count = 1;  ///< blocks until the core's semaphore holds this many, then takes them
+  Axes leader;             ///< executed only by cores with coordinate 0 on these axes
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 struct Signal {
-  EngineId engine;                       ///< adds after every earlier command of the engine has completed
+  EngineId engine;  ///< adds after every earlier command of the engine has completed
   SemaphoreId semaphore;
   std::int64_t count = 1;
-  Axes leader;                           ///< executed only by cores with coordinate 0 on these axes
-  Axes to_all;                           ///< to every core along these axes (itself included) …
-  Axes to_leader;                        ///< … or to the one with coordinate 0 on these axes
+  Axes leader;     ///< executed only by cores with coordinate 0 on these axes
+  Axes to_all;     ///< to every core along these axes (itself included) …
+  Axes to_leader;  ///< … or to the one with coordinate 0 on these axes
   friend bool operator==(const Signal&, const Signal&) = default;
 };
 
@@ -175,7 +175,7 @@ struct Stmt;
 struct Loop {
   VarId var;
   std::string name;
-  std::int64_t trip = 0;                 ///< >= 0
+  std::int64_t trip = 0;  ///< >= 0
   std::vector<Stmt> body;
 };
 struct Stmt {
@@ -196,24 +196,24 @@ struct Buffer {
   /// For tensors that live outside the program (inputs, outputs, constants, state): how their elements lie.
   DType type = DType::f32;
   std::vector<std::int64_t> shape;
-  std::string tensor;                    ///< tensor of the compiled graph that it holds, or holds a tile of
+  std::string tensor;                          ///< tensor of the compiled graph that it holds, or holds a tile of
   std::int64_t first_step = 0, last_step = 0;  ///< live interval in `Program::steps`, half-open
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
 
 enum class EngineKind : std::uint8_t { dma_load, dma_store, matrix, vector, host };
 struct Engine {
-  std::string name;                      ///< `dma.load`, `mxu`, …
+  std::string name;  ///< `dma.load`, `mxu`, …
   EngineKind kind = EngineKind::dma_load;
-  std::uint32_t part = 0;                ///< index into Machine::links, matrix_units, vector_units or hosts
+  std::uint32_t part = 0;  ///< index into Machine::links, matrix_units, vector_units or hosts
   friend bool operator==(const Engine&, const Engine&) = default;
 };
 
 /// Which nodes of the source model a command comes from.
 struct TrailEntry {
-  std::string group;                     ///< the fused group's name (unique in the program)
-  std::vector<std::string> nodes;        ///< source node names
-  std::string layer_kind;                ///< operation of the group's main node, for tables
+  std::string group;               ///< the fused group's name (unique in the program)
+  std::vector<std::string> nodes;  ///< source node names
+  std::string layer_kind;          ///< operation of the group's main node, for tables
   friend bool operator==(const TrailEntry&, const TrailEntry&) = default;
 };
 
@@ -224,7 +224,7 @@ struct Semaphore {
 };
 
 struct Program {
-  std::string name;                      ///< model
+  std::string name;  ///< model
   std::string machine;
   Grid grid;
   std::vector<Engine> engines;
@@ -232,7 +232,7 @@ struct Program {
   std::vector<Buffer> buffers;
   std::vector<TrailEntry> trail;
   std::vector<Stmt> body;
-  std::vector<std::string> steps;        ///< names of the top-level groups in order (live intervals count these)
+  std::vector<std::string> steps;  ///< names of the top-level groups in order (live intervals count these)
   std::map<std::string, BufferId> inputs, outputs, constants;  ///< by graph tensor name
   std::size_t var_count = kFirstLoopVar;
   const Buffer& buffer(BufferId id) const { return buffers[id.index()]; }

@@ -10,9 +10,9 @@ namespace assay {
 
 /// One reason why a program is rejected.
 struct Violation {
-  std::string rule;      ///< `bounds`, `uninitialised`, `race`, `overlap`, `deadlock`, `capability`, `structure`
-  std::string where;     ///< group and command, with its number in written order
-  std::string message;   ///< with both numbers
+  std::string rule;     ///< `bounds`, `uninitialised`, `race`, `overlap`, `deadlock`, `capability`, `structure`
+  std::string where;    ///< group and command, with its number in written order
+  std::string message;  ///< with both numbers
 };
 
 struct VerifyOptions {
@@ -25,8 +25,8 @@ struct VerifyOptions {
 
 struct VerifyResult {
   std::vector<Violation> violations;
-  std::int64_t instances = 0;            ///< command instances walked
-  bool sampled = false;                  ///< loops were cut
+  std::int64_t instances = 0;  ///< command instances walked
+  bool sampled = false;        ///< loops were cut
   bool ok() const { return violations.empty(); }
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -61,12 +60,28 @@ class SemaphoreState {
     std::uint32_t segment = 0;
     std::shared_ptr<const QueueClock> clock;
   };
+  /// First in, first out. An empty one owns no memory: barriers over a grid have cores² signallers per semaphore.
+  class Emissions {
+   public:
+    bool empty() const { return items_.empty(); }
+    const Emission& front() const { return items_[head_]; }
+    void push_back(Emission e) { items_.push_back(std::move(e)); }
+    void pop_front() {
+      if (++head_ < items_.size()) return;
+      items_ = {};
+      head_ = 0;
+    }
+
+   private:
+    std::vector<Emission> items_;
+    std::size_t head_ = 0;
+  };
   struct Signaller {
     std::uint32_t queue = 0;
     std::int64_t given = 0;
     std::uint32_t must_follow = 0;  ///< segment of the waiter after which the next signal comes; 0: none
     std::size_t wait_number = 0;
-    std::deque<Emission> emissions;
+    Emissions emissions;
   };
   std::int64_t count_ = 0;
   std::uint32_t waiter_ = kNone;

@@ -13,7 +13,12 @@ namespace {
 class KernelLowering {
  public:
   KernelLowering(const LoweringInput& in, std::size_t index, Program& program)
-      : in_(in), k_(in.kernels[index]), m_(in.mappings[index]), index_(index), program_(program), build_(in, index, make_vars()) {}
+      : in_(in),
+        k_(in.kernels[index]),
+        m_(in.mappings[index]),
+        index_(index),
+        program_(program),
+        build_(in, index, make_vars()) {}
 
   LoweredKernel run() {
     plan();
@@ -26,9 +31,9 @@ class KernelLowering {
   struct Channel {
     EngineId producer;
     std::vector<EngineId> consumers;
-    std::vector<SemaphoreId> full, free;   ///< by consumer
+    std::vector<SemaphoreId> full, free;  ///< by consumer
     std::int64_t receivers = 1;
-    Axes axes;                             ///< multicast
+    Axes axes;  ///< multicast
   };
 
   std::vector<VarId> make_vars() {
@@ -39,7 +44,10 @@ class KernelLowering {
   }
 
   const Placement& placement(int t) const { return m_.placements[static_cast<std::size_t>(t)]; }
-  bool is_load(int t) const { return k_.tensors[static_cast<std::size_t>(t)].kind == KernelTensorKind::input && !placement(t).resident && placement(t).memory.valid(); }
+  bool is_load(int t) const {
+    return k_.tensors[static_cast<std::size_t>(t)].kind == KernelTensorKind::input && !placement(t).resident &&
+           placement(t).memory.valid();
+  }
   bool is_output(int t) const { return k_.tensors[static_cast<std::size_t>(t)].kind == KernelTensorKind::output; }
   MemoryId home_memory(int t) const {
     const TensorId g = k_.tensors[static_cast<std::size_t>(t)].graph_tensor;
@@ -60,7 +68,9 @@ class KernelLowering {
       matrix_ = engine_of_kind(EngineKind::matrix, m_.matrix_unit);
       psum_ = k_.nests[0].out.tensor;
     }
-    const bool vector_work = !m_.dma_only && std::any_of(k_.nests.begin(), k_.nests.end(), [](const KernelNest& n_) { return !n_.contraction && !is_gather(n_); });
+    const bool vector_work = !m_.dma_only && std::any_of(k_.nests.begin(), k_.nests.end(), [](const KernelNest& n_) {
+      return !n_.contraction && !is_gather(n_);
+    });
     if (vector_work) vector_ = engine_of_kind(EngineKind::vector, m_.vector_unit);
     channels_.resize(static_cast<std::size_t>(n));
     result_depth_ = build_.loop_count();
@@ -82,8 +92,11 @@ class KernelLowering {
       }
       if (is_output(t) && !placement(t).resident) {
         const auto store = in_.environment->store[home_memory(t).index()][placement(t).memory.index()].engine;
-        const EngineId producer = m_.dma_only ? in_.environment->load[home_memory(input_of_movement()).index()][placement(t).memory.index()].engine
-                                  : t == psum_ ? matrix_ : gathered_output(t).value_or(vector_);
+        const EngineId producer =
+            m_.dma_only
+                ? in_.environment->load[home_memory(input_of_movement()).index()][placement(t).memory.index()].engine
+            : t == psum_ ? matrix_
+                         : gathered_output(t).value_or(vector_);
         channel(t, producer);
         add_consumer(t, store);
       }
@@ -105,7 +118,8 @@ class KernelLowering {
   }
 
   EngineId gather_engine(const KernelNest& nest) const {
-    return in_.environment->load[home_memory(nest.ins[0].tensor).index()][placement(nest.out.tensor).memory.index()].engine;
+    return in_.environment->load[home_memory(nest.ins[0].tensor).index()][placement(nest.out.tensor).memory.index()]
+        .engine;
   }
   std::optional<EngineId> gathered_output(int t) const {
     for (const KernelNest& nest : k_.nests) {
@@ -113,7 +127,10 @@ class KernelLowering {
     }
     return std::nullopt;
   }
-  bool is_index_temp(int t) const { return t != psum_ && k_.tensors[static_cast<std::size_t>(t)].kind == KernelTensorKind::internal && channels_[static_cast<std::size_t>(t)].producer.valid(); }
+  bool is_index_temp(int t) const {
+    return t != psum_ && k_.tensors[static_cast<std::size_t>(t)].kind == KernelTensorKind::internal &&
+           channels_[static_cast<std::size_t>(t)].producer.valid();
+  }
 
   int input_of_movement() const { return k_.nests.front().ins.front().tensor; }
 
@@ -129,7 +146,8 @@ class KernelLowering {
   void add_consumer(int t, EngineId engine) {
     Channel& c = channels_[static_cast<std::size_t>(t)];
     c.consumers.push_back(engine);
-    const std::string base = fmt::format("k{}.{}.{}", index_, k_.tensors[static_cast<std::size_t>(t)].name, in_.environment->engines[engine.index()].name);
+    const std::string base = fmt::format("k{}.{}.{}", index_, k_.tensors[static_cast<std::size_t>(t)].name,
+                                         in_.environment->engines[engine.index()].name);
     c.full.push_back(semaphore(base + ".full", 0));
     c.free.push_back(semaphore(base + ".free", placement(t).buffers * c.receivers));
   }
@@ -148,7 +166,9 @@ class KernelLowering {
   }
 
   void note_accesses() {
-    const auto home = [&](int t) { return in_.home.at(in_.root[k_.tensors[static_cast<std::size_t>(t)].graph_tensor.index()]); };
+    const auto home = [&](int t) {
+      return in_.home.at(in_.root[k_.tensors[static_cast<std::size_t>(t)].graph_tensor.index()]);
+    };
     for (int t = 0; t < static_cast<int>(k_.tensors.size()); ++t) {
       const Channel& c = channels_[static_cast<std::size_t>(t)];
       if (placement(t).resident) continue;
@@ -164,21 +184,26 @@ class KernelLowering {
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       const bool gather = !m_.dma_only && is_gather(k_.nests[i]);
       const EngineId e = m_.dma_only ? channels_[static_cast<std::size_t>(k_.nests[i].out.tensor)].producer
-                         : gather ? gather_engine(k_.nests[i])
-                         : k_.nests[i].contraction ? matrix_ : vector_;
+                         : gather    ? gather_engine(k_.nests[i])
+                         : k_.nests[i].contraction ? matrix_
+                                                   : vector_;
       if (gather) note(e, home(k_.nests[i].ins[0].tensor), false);
       for (const KernelAccess& a : k_.nests[i].ins) {
-        if (placement(a.tensor).resident || (m_.dma_only && k_.tensors[static_cast<std::size_t>(a.tensor)].kind == KernelTensorKind::input)) note(e, home(a.tensor), false);
+        if (placement(a.tensor).resident ||
+            (m_.dma_only && k_.tensors[static_cast<std::size_t>(a.tensor)].kind == KernelTensorKind::input))
+          note(e, home(a.tensor), false);
       }
       if (placement(k_.nests[i].out.tensor).resident) note(e, home(k_.nests[i].out.tensor), true);
-      if (k_.nests[i].contraction && placement(k_.nests[i].out.tensor).resident) note(e, home(k_.nests[i].out.tensor), false);
+      if (k_.nests[i].contraction && placement(k_.nests[i].out.tensor).resident)
+        note(e, home(k_.nests[i].out.tensor), false);
     }
   }
 
   static void wait(std::vector<Stmt>& out, EngineId e, SemaphoreId s, std::int64_t count = 1, Axes leader = {}) {
     out.push_back({Wait{e, s, count, leader}});
   }
-  static void signal(std::vector<Stmt>& out, EngineId e, SemaphoreId s, Axes leader = {}, Axes to_all = {}, Axes to_leader = {}) {
+  static void signal(std::vector<Stmt>& out, EngineId e, SemaphoreId s, Axes leader = {}, Axes to_all = {},
+                     Axes to_leader = {}) {
     out.push_back({Signal{e, s, 1, leader, to_all, to_leader}});
   }
 
@@ -208,7 +233,10 @@ class KernelLowering {
     if (own_psum) acquire(psum_, out);
     if (depth < build_.loop_count()) {
       const TemporalLoop& l = m_.loops[static_cast<std::size_t>(depth)];
-      Loop loop{vars_[static_cast<std::size_t>(depth)], k_.dims[static_cast<std::size_t>(l.dim)].name, build_.shape().trip(l.dim), {}};
+      Loop loop{vars_[static_cast<std::size_t>(depth)],
+                k_.dims[static_cast<std::size_t>(l.dim)].name,
+                build_.shape().trip(l.dim),
+                {}};
       emit(depth + 1, loop.body);
       out.push_back({std::move(loop)});
     } else if (k_.has_contraction()) {
@@ -263,7 +291,8 @@ class KernelLowering {
     c.combine = Combine::sum;
     c.accumulator = nest.accumulator;
     for (std::size_t i = 0; i < m_.loops.size(); ++i) {
-      if (k_.dims[static_cast<std::size_t>(m_.loops[i].dim)].reduction) c.accumulate_unless_zero.push_back(Affine::of(vars_[i]));
+      if (k_.dims[static_cast<std::size_t>(m_.loops[i].dim)].reduction)
+        c.accumulate_unless_zero.push_back(Affine::of(vars_[i]));
     }
     c.zero[0] = nest.zero[0];
     c.zero[1] = nest.zero[1];

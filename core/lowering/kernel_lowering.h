@@ -11,7 +11,7 @@ struct KernelAccessRange {
   EngineId engine;
   BufferId buffer;
   bool write = false;
-  bool remote = false;                 ///< written in other cores' memories too (multicast)
+  bool remote = false;  ///< written in other cores' memories too (multicast)
 };
 
 struct LoweredKernel {

@@ -34,7 +34,8 @@ Program lower(const LoweringInput& input) {
   }
   synchronise(kernels, *input.machine, program);
   for (LoweredKernel& k : kernels) {
-    program.body.insert(program.body.end(), std::make_move_iterator(k.body.begin()), std::make_move_iterator(k.body.end()));
+    program.body.insert(program.body.end(), std::make_move_iterator(k.body.begin()),
+                        std::make_move_iterator(k.body.end()));
   }
   return program;
 }

@@ -10,7 +10,12 @@
 namespace assay {
 
 OperandBuilder::OperandBuilder(const LoweringInput& input, std::size_t kernel, std::vector<VarId> loop_vars)
-    : in_(input), k_(input.kernels[kernel]), m_(input.mappings[kernel]), index_(kernel), vars_(std::move(loop_vars)), shape_(k_, m_) {}
+    : in_(input),
+      k_(input.kernels[kernel]),
+      m_(input.mappings[kernel]),
+      index_(kernel),
+      vars_(std::move(loop_vars)),
+      shape_(k_, m_) {}
 
 std::int64_t OperandBuilder::element_bytes(int tensor) const {
   return std::max(1, bits(k_.tensors[static_cast<std::size_t>(tensor)].type.dtype) / 8);
@@ -68,7 +73,8 @@ std::vector<IterDim> OperandBuilder::iteration(const KernelNest& nest, int depth
   std::vector<IterDim> iter;
   for (std::size_t i = 0; i < nest.dims.size(); ++i) {
     const int s = nest.shared[i];
-    iter.push_back({nest.dims[i].name, s >= 0 ? extent(s, depth) : Extent{nest.dims[i].extent, std::nullopt}, nest.dims[i].reduction});
+    iter.push_back({nest.dims[i].name, s >= 0 ? extent(s, depth) : Extent{nest.dims[i].extent, std::nullopt},
+                    nest.dims[i].reduction});
   }
   return iter;
 }

@@ -27,10 +27,10 @@ class OperandBuilder {
 
  private:
   std::int64_t element_bytes(int tensor) const;
-  Affine start(int dim, int depth) const;        ///< first coordinate of a storage node at `depth`
-  Affine inner_start(int dim, int from, int to) const;   ///< contribution of loops with from <= position < to
-  bool may_clip(int dim) const;                  ///< the tiles do not divide the extent
-  bool may_be_empty(int dim) const;              ///< some core's tile lies wholly outside the extent
+  Affine start(int dim, int depth) const;               ///< first coordinate of a storage node at `depth`
+  Affine inner_start(int dim, int from, int to) const;  ///< contribution of loops with from <= position < to
+  bool may_clip(int dim) const;                         ///< the tiles do not divide the extent
+  bool may_be_empty(int dim) const;                     ///< some core's tile lies wholly outside the extent
   std::vector<ViewDim> home_dims(int tensor) const;
   Ring ring(int depth, std::int64_t buffers, std::int64_t slot_bytes) const;
   std::int64_t slot_bytes(int tensor) const;

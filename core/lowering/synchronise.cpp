@@ -46,7 +46,7 @@ void synchronise(std::vector<LoweredKernel>& kernels, const Machine& machine, Pr
   const std::size_t engines = program.engines.size();
   const bool grid = machine.grid.cores() > 1;
   Progress progress(engines);
-  std::vector<Progress> after;            // knowledge at the end of each kernel
+  std::vector<Progress> after;  // knowledge at the end of each kernel
   std::vector<std::vector<Touch>> history(machine.memories.size());
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     std::vector<Stmt> waits;
@@ -62,7 +62,8 @@ void synchronise(std::vector<LoweredKernel>& kernels, const Machine& machine, Pr
         const bool all_cores = shared || (grid && (t.remote || a.remote));
         if (t.engine == a.engine && !all_cores) continue;  // one queue is in order
         if (progress.covers(a.engine, t.engine, t.kernel, all_cores)) continue;
-        const std::string name = fmt::format("s{}.{}.k{}.{}", t.kernel, program.engines[t.engine.index()].name, k, program.engines[a.engine.index()].name);
+        const std::string name = fmt::format("s{}.{}.k{}.{}", t.kernel, program.engines[t.engine.index()].name, k,
+                                             program.engines[a.engine.index()].name);
         program.semaphores.push_back({name, 0});
         const SemaphoreId s(program.semaphores.size() - 1);
         const Axes everyone = all_cores ? Axes{machine.grid.rows > 1, machine.grid.cols > 1} : Axes{};
@@ -71,7 +72,8 @@ void synchronise(std::vector<LoweredKernel>& kernels, const Machine& machine, Pr
         progress.learn(a.engine, t.engine, t.kernel, all_cores, after[t.kernel]);
       }
     }
-    kernels[k].body.insert(kernels[k].body.begin(), std::make_move_iterator(waits.begin()), std::make_move_iterator(waits.end()));
+    kernels[k].body.insert(kernels[k].body.begin(), std::make_move_iterator(waits.begin()),
+                           std::make_move_iterator(waits.end()));
     for (const KernelAccessRange& a : kernels[k].accesses) {
       const Buffer& b = program.buffer(a.buffer);
       std::vector<Touch>& touches = history[b.memory.index()];
@@ -80,7 +82,8 @@ void synchronise(std::vector<LoweredKernel>& kernels, const Machine& machine, Pr
         // only when everyone who waits for the writer has seen them too: that is what `learn` merges, so they may go.
         std::erase_if(touches, [&](const Touch& t) {
           return t.kernel < k && t.from >= b.address && t.to <= b.address + b.bytes &&
-                 progress.covers(a.engine, t.engine, t.kernel, grid && (machine.memory(b.memory).scope == Scope::chip || t.remote || a.remote));
+                 progress.covers(a.engine, t.engine, t.kernel,
+                                 grid && (machine.memory(b.memory).scope == Scope::chip || t.remote || a.remote));
         });
       }
       touches.push_back({k, a.engine, b.address, b.address + b.bytes, a.write, a.remote});

@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-PathRate path_rate(const Machine& machine, const std::vector<Engine>& engines, MemoryId home, MemoryId local, bool load) {
+PathRate path_rate(const Machine& machine, const std::vector<Engine>& engines, MemoryId home, MemoryId local,
+                   bool load) {
   PathRate r;
   const auto engine = load ? copy_engine(machine, engines, home, local) : copy_engine(machine, engines, local, home);
   if (!engine) return r;
@@ -21,20 +22,25 @@ PathRate path_rate(const Machine& machine, const std::vector<Engine>& engines, M
   const double cores = static_cast<double>(machine.grid.cores());
   r.exists = true;
   r.engine = *engine;
-  const auto per_byte = [&](std::int64_t bytes_per_s) { return bytes_per_s > 0 ? hz / static_cast<double>(bytes_per_s) : 0.0; };
-  const std::int64_t far_rate = load || far.shared_ports || far.write_bandwidth == 0 ? far.read_bandwidth : far.write_bandwidth;
+  const auto per_byte = [&](std::int64_t bytes_per_s) {
+    return bytes_per_s > 0 ? hz / static_cast<double>(bytes_per_s) : 0.0;
+  };
+  const std::int64_t far_rate =
+      load || far.shared_ports || far.write_bandwidth == 0 ? far.read_bandwidth : far.write_bandwidth;
   r.cycles_per_byte = std::max(per_byte(link.bandwidth), per_byte(far_rate));
   double shared = far.scope == Scope::chip ? per_byte(far_rate) : 0;
   const auto carrier = [&](const Link& l) {
     if (l.aggregate_bandwidth > 0) shared = std::max(shared, per_byte(l.aggregate_bandwidth));
-    if (l.scope == Scope::chip && l.bandwidth > 0 && l.topology == Topology::direct) shared = std::max(shared, per_byte(l.bandwidth));
+    if (l.scope == Scope::chip && l.bandwidth > 0 && l.topology == Topology::direct)
+      shared = std::max(shared, per_byte(l.bandwidth));
     r.latency += (l.latency_s + l.hop_latency_s * (std::sqrt(cores) / 2)) * hz;
     r.multicast = r.multicast || l.multicast;
   };
   carrier(link);
   for (const LinkId via : link.via) {
     carrier(machine.link(via));
-    if (machine.link(via).bandwidth > 0) r.cycles_per_byte = std::max(r.cycles_per_byte, per_byte(machine.link(via).bandwidth));
+    if (machine.link(via).bandwidth > 0)
+      r.cycles_per_byte = std::max(r.cycles_per_byte, per_byte(machine.link(via).bandwidth));
   }
   r.shared_cycles_per_byte = shared;
   r.latency += far.latency_s * hz;
@@ -67,7 +73,9 @@ MapEnvironment map_environment(const Machine& machine) {
       env.store[home][local] = path_rate(machine, env.engines, MemoryId(home), MemoryId(local), false);
     }
   }
-  const auto ratio = [&](int clock) { return env.core_hz / static_cast<double>(machine.clocks[static_cast<std::size_t>(clock)].hz); };
+  const auto ratio = [&](int clock) {
+    return env.core_hz / static_cast<double>(machine.clocks[static_cast<std::size_t>(clock)].hz);
+  };
   for (const MatrixUnit& u : machine.matrix_units) env.matrix_clock_ratio.push_back(ratio(u.clock));
   for (const VectorUnit& u : machine.vector_units) env.vector_clock_ratio.push_back(ratio(u.clock));
   return env;
@@ -77,7 +85,8 @@ MemoryId tile_memory(const MapEnvironment& env, Role role, MemoryId home) {
   MemoryId best;
   for (std::size_t i = 0; i < env.memories.size(); ++i) {
     const Memory& m = env.memories[i];
-    if (m.scope != Scope::core || m.kind == MemoryKind::accumulator || m.kind == MemoryKind::cache || !m.may_hold(role)) continue;
+    if (m.scope != Scope::core || m.kind == MemoryKind::accumulator || m.kind == MemoryKind::cache || !m.may_hold(role))
+      continue;
     if (home.valid() && home != MemoryId(i)) {
       const auto& paths = role == Role::output ? env.store : env.load;
       if (!paths[home.index()][i].exists) continue;
@@ -114,8 +123,10 @@ std::vector<int> dim_classes(const KernelNest& nest) {
   std::vector<int> classes;
   for (int i = 0; i < static_cast<int>(nest.dims.size()); ++i) {
     const bool a = touches(nest.ins[0], i), b = touches(nest.ins[1], i);
-    if (nest.dims[static_cast<std::size_t>(i)].reduction) classes.push_back(3);
-    else classes.push_back(a && b ? 0 : b ? 2 : 1);
+    if (nest.dims[static_cast<std::size_t>(i)].reduction)
+      classes.push_back(3);
+    else
+      classes.push_back(a && b ? 0 : b ? 2 : 1);
   }
   return classes;
 }
@@ -145,14 +156,15 @@ double contraction_cycles(const MatrixUnit& unit, DType operand, const ArrayPlan
   const std::int64_t n = ceil_div(size[2], std::max(unit.count, 1));
   double cycles = 0;
   if (unit.style == ArrayStyle::intrinsic) {
-    cycles = g * static_cast<double>(ceil_div(m, unit.m) * ceil_div(k, unit.k) * ceil_div(n, unit.n) * unit.every) / rate;
+    cycles =
+        g * static_cast<double>(ceil_div(m, unit.m) * ceil_div(k, unit.k) * ceil_div(n, unit.n) * unit.every) / rate;
   } else {
     const std::int64_t r = unit.rows, c = unit.cols;
     const bool os = plan.dataflow == Dataflow::output_stationary, is = plan.dataflow == Dataflow::input_stationary;
     const std::int64_t on_rows = os ? m : k, on_cols = is ? m : n, stream = os ? k : is ? n : m;
     const double folds = g * static_cast<double>(ceil_div(on_rows, r) * ceil_div(on_cols, c));
     // Stationary tiles load behind the stream where there is a second set of registers; os drains its rows instead.
-    const double per_fold = os                              ? static_cast<double>(stream + r)
+    const double per_fold = os                             ? static_cast<double>(stream + r)
                             : unit.double_buffered_weights ? static_cast<double>(std::max(stream, r))
                                                            : static_cast<double>(stream + r);
     cycles = folds * per_fold / rate + static_cast<double>(2 * r + c - 2);

@@ -16,31 +16,31 @@ namespace assay {
 struct PathRate {
   bool exists = false;
   EngineId engine;
-  double cycles_per_byte = 0;          ///< one core alone
-  double shared_cycles_per_byte = 0;   ///< the far memory or carrier, all cores together
-  double latency = 0;                  ///< of one request
+  double cycles_per_byte = 0;         ///< one core alone
+  double shared_cycles_per_byte = 0;  ///< the far memory or carrier, all cores together
+  double latency = 0;                 ///< of one request
   std::int64_t max_request = 64;
   std::int64_t outstanding = 16;
   bool multicast = false;
-  bool overlaps = true;                ///< may run while units compute
+  bool overlaps = true;  ///< may run while units compute
 };
 
 struct MatrixRate {
   MatrixUnit unit;
-  double clock_ratio = 1;              ///< core cycles per unit cycle
+  double clock_ratio = 1;  ///< core cycles per unit cycle
 };
 
 struct MapEnvironment {
   Grid grid;
   std::vector<Engine> engines;
-  std::vector<std::int64_t> available;            ///< by MemoryId: bytes that tiles may use
-  std::vector<std::vector<PathRate>> load, store; ///< [home][local]
-  std::vector<double> port_cycles_per_byte;       ///< by MemoryId: reads of a core's memory
+  std::vector<std::int64_t> available;             ///< by MemoryId: bytes that tiles may use
+  std::vector<std::vector<PathRate>> load, store;  ///< [home][local]
+  std::vector<double> port_cycles_per_byte;        ///< by MemoryId: reads of a core's memory
   std::vector<MatrixUnit> matrix;
-  std::vector<double> matrix_clock_ratio;         ///< core cycles per unit cycle
+  std::vector<double> matrix_clock_ratio;  ///< core cycles per unit cycle
   std::vector<VectorUnit> vector;
   std::vector<double> vector_clock_ratio;
-  std::vector<Memory> memories;                   ///< roles, kinds and scopes
+  std::vector<Memory> memories;  ///< roles, kinds and scopes
   double core_hz = 1;
 };
 MapEnvironment map_environment(const Machine& machine);

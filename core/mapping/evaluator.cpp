@@ -17,12 +17,14 @@ bool moves_bytes_only(const Kernel& k) {
   return std::all_of(k.nests.begin(), k.nests.end(), [&](const KernelNest& n) {
     return n.combine == Combine::none && !n.contraction && n.body.is_identity() &&
            k.tensors[static_cast<std::size_t>(n.out.tensor)].kind == KernelTensorKind::output &&
-           k.tensors[static_cast<std::size_t>(n.ins[0].tensor)].type.dtype == k.tensors[static_cast<std::size_t>(n.out.tensor)].type.dtype;
+           k.tensors[static_cast<std::size_t>(n.ins[0].tensor)].type.dtype ==
+               k.tensors[static_cast<std::size_t>(n.out.tensor)].type.dtype;
   });
 }
 
 [[noreturn]] void no_path(const Kernel& k, const KernelTensor& t, const char* what, const std::string& from) {
-  throw Infeasible(fmt::format("kernel '{}': tensor '{}': no memory of a core {} and is joined to '{}' by a dma link", k.name, t.name, what, from));
+  throw Infeasible(fmt::format("kernel '{}': tensor '{}': no memory of a core {} and is joined to '{}' by a dma link",
+                               k.name, t.name, what, from));
 }
 
 /// One grid axis seen from the splits: how many cores along it hold the same part of a tensor.
@@ -43,7 +45,8 @@ struct SplitView {
 }  // namespace
 
 Kernel with_drain(Kernel k, const MapEnvironment& env) {
-  if (env.grid.cores() > 1 && std::none_of(k.dims.begin(), k.dims.end(), [](const KernelDim& d) { return !d.reduction; })) {
+  if (env.grid.cores() > 1 &&
+      std::none_of(k.dims.begin(), k.dims.end(), [](const KernelDim& d) { return !d.reduction; })) {
     // Work that can't be divided is given a dimension of one, so that one core does it and the others stand by.
     k.dims.push_back({"one", 1, false});
     for (KernelNest& nest : k.nests) {
@@ -155,12 +158,18 @@ Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnviron
     TensorPlan& p = plans_[t];
     const KernelTensor& tensor = k.tensors[t];
     const auto is = [&](const KernelAccess& a) { return a.tensor == static_cast<int>(t); };
-    if (contraction && is(k.nests[0].out)) p.use = TensorUse::psum;
-    else if (tensor.kind == KernelTensorKind::output) p.use = TensorUse::output;
-    else if (tensor.kind == KernelTensorKind::internal) p.use = TensorUse::temp;
-    else if (contraction && is(k.nests[0].ins[0])) p.use = TensorUse::main_in0;
-    else if (contraction && is(k.nests[0].ins[1])) p.use = TensorUse::main_in1;
-    else p.use = TensorUse::side_input;
+    if (contraction && is(k.nests[0].out))
+      p.use = TensorUse::psum;
+    else if (tensor.kind == KernelTensorKind::output)
+      p.use = TensorUse::output;
+    else if (tensor.kind == KernelTensorKind::internal)
+      p.use = TensorUse::temp;
+    else if (contraction && is(k.nests[0].ins[0]))
+      p.use = TensorUse::main_in0;
+    else if (contraction && is(k.nests[0].ins[1]))
+      p.use = TensorUse::main_in1;
+    else
+      p.use = TensorUse::side_input;
     const bool local_home = p.home.valid() && env.memories[p.home.index()].scope == Scope::core;
     switch (p.use) {
       case TensorUse::psum:
@@ -168,8 +177,10 @@ Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnviron
         if (!p.memory.valid()) no_path(k, tensor, "holds partial sums", "-");
         if (tensor.kind == KernelTensorKind::output) {
           // Stored from where they are accumulated (no accumulator memory on this machine).
-          if (local_home) p.resident = true, p.memory = p.home;
-          else p.path = env.store[p.home.index()][p.memory.index()];
+          if (local_home)
+            p.resident = true, p.memory = p.home;
+          else
+            p.path = env.store[p.home.index()][p.memory.index()];
           if (!p.resident && !p.path.exists) no_path(k, tensor, "holds outputs", name_of(p.home));
         }
         break;
@@ -195,7 +206,8 @@ Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnviron
           break;
         }
         p.memory = tile_memory(env, role, p.home);
-        if (!p.memory.valid()) no_path(k, tensor, role == Role::weight ? "holds weights" : "holds inputs", name_of(p.home));
+        if (!p.memory.valid())
+          no_path(k, tensor, role == Role::weight ? "holds weights" : "holds inputs", name_of(p.home));
         p.path = env.load[p.home.index()][p.memory.index()];
       }
     }
@@ -220,7 +232,8 @@ Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnviron
     if (!is_gather(nest)) continue;
     const auto table = static_cast<std::size_t>(nest.ins[0].tensor), out = static_cast<std::size_t>(nest.out.tensor);
     if (!nest.body.is_identity() || plans_[table].resident || plans_[out].resident) {
-      throw Infeasible(fmt::format("kernel '{}': a gather is executed by a DMA engine and can only move elements from main memory", k.name));
+      throw Infeasible(fmt::format(
+          "kernel '{}': a gather is executed by a DMA engine and can only move elements from main memory", k.name));
     }
     plans_[table].gathered = true;
     plans_[table].path = env.load[plans_[table].home.index()][plans_[out].memory.index()];
@@ -229,13 +242,15 @@ Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnviron
   nest_cost_.assign(k.nests.size(), 0);
   for (std::size_t n = 0; n < k.nests.size() && !dma_only_; ++n) {
     if (k.nests[n].contraction || is_gather(k.nests[n])) continue;
-    if (env.vector.empty()) throw Infeasible(fmt::format("kernel '{}' needs a vector unit and the machine has none", k.name));
+    if (env.vector.empty())
+      throw Infeasible(fmt::format("kernel '{}' needs a vector unit and the machine has none", k.name));
     const VectorUnit& u = env.vector.front();
     const double rate = [&] {
       const auto it = u.types.find(k.nests[n].accumulator);
       return it != u.types.end() && it->second > 0 ? it->second : 1.0;
     }();
-    nest_cost_[n] = body_cost(u, k.nests[n].body) / rate / static_cast<double>(u.lanes * std::max(u.count, 1)) * env.vector_clock_ratio.front();
+    nest_cost_[n] = body_cost(u, k.nests[n].body) / rate / static_cast<double>(u.lanes * std::max(u.count, 1)) *
+                    env.vector_clock_ratio.front();
   }
 }
 
@@ -288,14 +303,18 @@ void Evaluator::place(FlatMapping& m, bool retain_in0, bool retain_in1) const {
         if (p.relevant != p.main_relevant) m.depth[t] = std::min(m.depth[t], reduction_from);
         break;
       }
-      case TensorUse::side_input: m.depth[t] = deepest(p.relevant, reduction_from); break;
-      default: m.depth[t] = reduction_from;
+      case TensorUse::side_input:
+        m.depth[t] = deepest(p.relevant, reduction_from);
+        break;
+      default:
+        m.depth[t] = reduction_from;
     }
     m.buffers[t] = 1;
   }
 }
 
-Evaluator::Box Evaluator::box(std::size_t tensor, const FlatMapping& m, int depth, const std::array<int, kMaxDims>& position) const {
+Evaluator::Box Evaluator::box(std::size_t tensor, const FlatMapping& m, int depth,
+                              const std::array<int, kMaxDims>& position) const {
   const TensorShape& s = shapes_[tensor];
   Box b;
   bool contiguous = true;
@@ -330,7 +349,8 @@ Evaluator::Box Evaluator::box(std::size_t tensor, const FlatMapping& m, int dept
   return b;
 }
 
-Evaluator::Box Evaluator::gathered_box(std::size_t table, const FlatMapping& m, const std::array<int, kMaxDims>& position) const {
+Evaluator::Box Evaluator::gathered_box(std::size_t table, const FlatMapping& m,
+                                       const std::array<int, kMaxDims>& position) const {
   for (const KernelNest& nest : k_.nests) {
     if (!is_gather(nest) || nest.ins[0].tensor != static_cast<int>(table)) continue;
     const auto out = static_cast<std::size_t>(nest.out.tensor);
@@ -354,7 +374,8 @@ Axes Evaluator::shared_axes(const TensorPlan& p) const {
   const auto shared_along = [&](bool row) {
     const auto uses = [&](const SpatialSplit& s) { return row ? s.axes.row : s.axes.col; };
     return std::any_of(splits_.begin(), splits_.end(), uses) &&
-           std::none_of(splits_.begin(), splits_.end(), [&](const SpatialSplit& s) { return uses(s) && ((p.relevant >> s.dim) & 1U); });
+           std::none_of(splits_.begin(), splits_.end(),
+                        [&](const SpatialSplit& s) { return uses(s) && ((p.relevant >> s.dim) & 1U); });
   };
   return {shared_along(true) && env_.grid.rows > 1, shared_along(false) && env_.grid.cols > 1};
 }
@@ -373,14 +394,16 @@ bool Evaluator::fit(FlatMapping& m) const {
     if (used[i] > env_.available[i]) return false;
   }
   // A second buffer where it fits, most valuable first: operands of the contraction, outputs, sides, partial sums.
-  constexpr TensorUse kByValue[] = {TensorUse::main_in1, TensorUse::main_in0, TensorUse::side_input, TensorUse::output, TensorUse::psum};
+  constexpr TensorUse kByValue[] = {TensorUse::main_in1, TensorUse::main_in0, TensorUse::side_input, TensorUse::output,
+                                    TensorUse::psum};
   for (const TensorUse use : kByValue) {
     for (std::size_t t = 0; t < plans_.size(); ++t) {
       const TensorPlan& p = plans_[t];
       // Receivers of a multicast release its buffer independently: one counting semaphore can't tell which slot of two
       // is free at all of them, so such tiles have one buffer.
       if (shared_load(p)) continue;
-      if (p.use != use || bytes[t] == 0 || !env_.memories[p.memory.index()].double_buffered || m.depth[t] == 0) continue;
+      if (p.use != use || bytes[t] == 0 || !env_.memories[p.memory.index()].double_buffered || m.depth[t] == 0)
+        continue;
       if (used[p.memory.index()] + bytes[t] > env_.available[p.memory.index()]) continue;
       used[p.memory.index()] += bytes[t];
       m.buffers[t] = 2;
@@ -399,8 +422,8 @@ std::string Evaluator::shortfall(const FlatMapping& m) const {
   }
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i] > env_.available[i]) {
-      return fmt::format("kernel '{}': its smallest tile needs {} bytes of '{}', {} are available ({} too few)", k_.name,
-                         used[i], env_.memories[i].name, env_.available[i], used[i] - env_.available[i]);
+      return fmt::format("kernel '{}': its smallest tile needs {} bytes of '{}', {} are available ({} too few)",
+                         k_.name, used[i], env_.memories[i].name, env_.available[i], used[i] - env_.available[i]);
     }
   }
   return "";
@@ -409,28 +432,33 @@ std::string Evaluator::shortfall(const FlatMapping& m) const {
 MappingCost Evaluator::cost(const FlatMapping& m) const {
   const auto position = positions(m);
   MappingCost c;
-  std::array<double, kMaxDims + 1> outside{};   // Π trips of the loops outside depth i
+  std::array<double, kMaxDims + 1> outside{};  // Π trips of the loops outside depth i
   outside[0] = 1;
   for (int i = 0; i < m.loops; ++i) {
     const auto d = static_cast<std::size_t>(m.order[static_cast<std::size_t>(i)]);
-    outside[static_cast<std::size_t>(i) + 1] = outside[static_cast<std::size_t>(i)] * static_cast<double>(ceil_div(m.chunk[d], m.tile[d]));
+    outside[static_cast<std::size_t>(i) + 1] =
+        outside[static_cast<std::size_t>(i)] * static_cast<double>(ceil_div(m.chunk[d], m.tile[d]));
   }
   double fill = 0, drain = 0, serial = 0;
   bool overlap = true;
   int epilogue_depth = m.loops;
   for (std::size_t t = 0; t < plans_.size(); ++t) {
-    if (plans_[t].use == TensorUse::psum || plans_[t].use == TensorUse::output) epilogue_depth = std::min(epilogue_depth, m.depth[t]);
+    if (plans_[t].use == TensorUse::psum || plans_[t].use == TensorUse::output)
+      epilogue_depth = std::min(epilogue_depth, m.depth[t]);
   }
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const TensorPlan& p = plans_[t];
-    const bool store = p.use == TensorUse::output || (p.use == TensorUse::psum && k_.tensors[t].kind == KernelTensorKind::output);
+    const bool store =
+        p.use == TensorUse::output || (p.use == TensorUse::psum && k_.tensors[t].kind == KernelTensorKind::output);
     const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
     if (p.resident || (!store && !load)) continue;
     const Box b = p.gathered ? gathered_box(t, m, position) : box(t, m, m.depth[t], position);
     const double bytes = static_cast<double>(b.elements * p.element_bytes);
     const double times = outside[static_cast<std::size_t>(p.gathered ? epilogue_depth : m.depth[t])];
-    const double requests = static_cast<double>(ceil_div(b.elements, b.run) * ceil_div(b.run * p.element_bytes, p.path.max_request));
-    const double one = std::max(bytes * p.path.cycles_per_byte, requests * p.path.latency / static_cast<double>(p.path.outstanding));
+    const double requests =
+        static_cast<double>(ceil_div(b.elements, b.run) * ceil_div(b.run * p.element_bytes, p.path.max_request));
+    const double one =
+        std::max(bytes * p.path.cycles_per_byte, requests * p.path.latency / static_cast<double>(p.path.outstanding));
     double receivers = 1;
     if (load && !p.gathered && p.path.multicast) {
       for (const SplitView v : {SplitView{true}, SplitView{false}}) receivers *= v.receivers(splits_, p.relevant, k_);
@@ -439,8 +467,10 @@ MappingCost Evaluator::cost(const FlatMapping& m) const {
     c.bytes += times * bytes * active_cores_ / receivers;
     c.shared += times * bytes * active_cores_ / receivers * p.path.shared_cycles_per_byte;
     overlap = overlap && p.path.overlaps;
-    if (store) drain = std::max(drain, one + p.path.latency);
-    else fill += one;
+    if (store)
+      drain = std::max(drain, one + p.path.latency);
+    else
+      fill += one;
     if (m.buffers[t] == 1 && m.depth[t] > 0) serial += times * one * 0.9;
   }
   double iterations = outside[static_cast<std::size_t>(m.loops)];
@@ -450,8 +480,11 @@ MappingCost Evaluator::cost(const FlatMapping& m) const {
     for (std::size_t i = 0; i < extents.size(); ++i) {
       extents[i] = nest.shared[i] >= 0 ? m.tile[static_cast<std::size_t>(nest.shared[i])] : nest.dims[i].extent;
     }
-    c.matrix = iterations * contraction_cycles(env_.matrix[unit_], k_.tensors[static_cast<std::size_t>(nest.ins[0].tensor)].type.dtype, array_, extents, classes_) *
-               env_.matrix_clock_ratio[unit_];
+    c.matrix =
+        iterations *
+        contraction_cycles(env_.matrix[unit_], k_.tensors[static_cast<std::size_t>(nest.ins[0].tensor)].type.dtype,
+                           array_, extents, classes_) *
+        env_.matrix_clock_ratio[unit_];
   }
   double vector_once = 0;
   for (std::size_t n = 0; n < k_.nests.size(); ++n) {
@@ -461,10 +494,13 @@ MappingCost Evaluator::cost(const FlatMapping& m) const {
     for (std::size_t i = 0; i < nest.dims.size(); ++i) {
       const int s = nest.shared[i];
       points *= static_cast<double>(s < 0 ? nest.dims[i].extent
-                                          : position[static_cast<std::size_t>(s)] < epilogue_depth ? m.tile[static_cast<std::size_t>(s)] : m.chunk[static_cast<std::size_t>(s)]);
+                                    : position[static_cast<std::size_t>(s)] < epilogue_depth
+                                        ? m.tile[static_cast<std::size_t>(s)]
+                                        : m.chunk[static_cast<std::size_t>(s)]);
     }
     const VectorUnit& u = env_.vector.front();
-    vector_once += points * nest_cost_[n] + static_cast<double>(u.issue_cycles + u.pipeline_cycles) * env_.vector_clock_ratio.front();
+    vector_once += points * nest_cost_[n] +
+                   static_cast<double>(u.issue_cycles + u.pipeline_cycles) * env_.vector_clock_ratio.front();
   }
   c.vector = vector_once * outside[static_cast<std::size_t>(epilogue_depth)];
   const double steady = overlap ? std::max({c.matrix, c.vector, c.load, c.store, c.shared})
@@ -491,8 +527,10 @@ double Evaluator::lower_bound() const {
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const TensorPlan& p = plans_[t];
     if (p.resident || p.gathered || !p.path.exists) continue;
-    const double bytes = static_cast<double>(std::min(element_count(shapes_[t].shape), whole(t))) * static_cast<double>(p.element_bytes);
-    shared += bytes * std::max(p.path.shared_cycles_per_byte, p.path.cycles_per_byte / static_cast<double>(env_.grid.cores()));
+    const double bytes =
+        static_cast<double>(std::min(element_count(shapes_[t].shape), whole(t))) * static_cast<double>(p.element_bytes);
+    shared += bytes *
+              std::max(p.path.shared_cycles_per_byte, p.path.cycles_per_byte / static_cast<double>(env_.grid.cores()));
   }
   return std::max(compute, shared);
 }

@@ -12,13 +12,13 @@
 
 namespace assay {
 
-inline constexpr std::size_t kMaxDims = 12;      ///< tiled dimensions of one kernel
+inline constexpr std::size_t kMaxDims = 12;  ///< tiled dimensions of one kernel
 inline constexpr std::size_t kMaxTensors = 24;
 
 /// A mapping in the form that the search changes cheaply.
 struct FlatMapping {
   std::array<std::int64_t, kMaxDims> chunk{}, tile{};
-  std::array<int, kMaxDims> order{};             ///< dimensions with a loop, outermost first
+  std::array<int, kMaxDims> order{};  ///< dimensions with a loop, outermost first
   int loops = 0;
   std::array<int, kMaxTensors> depth{};
   std::array<std::int8_t, kMaxTensors> buffers{};
@@ -29,13 +29,13 @@ enum class TensorUse : std::uint8_t { main_in0, main_in1, side_input, psum, outp
 struct TensorPlan {
   TensorUse use = TensorUse::temp;
   bool resident = false;
-  bool gathered = false;                         ///< a table: only the elements asked for are moved
-  MemoryId memory;                               ///< of the tile (or the home, where resident)
+  bool gathered = false;  ///< a table: only the elements asked for are moved
+  MemoryId memory;        ///< of the tile (or the home, where resident)
   MemoryId home;
-  PathRate path;                                 ///< load of inputs, store of outputs
+  PathRate path;  ///< load of inputs, store of outputs
   std::int64_t element_bytes = 1;
-  std::uint32_t relevant = 0;                    ///< mask of kernel dimensions it depends on
-  std::uint32_t main_relevant = 0;               ///< mask by the contraction's accesses only
+  std::uint32_t relevant = 0;       ///< mask of kernel dimensions it depends on
+  std::uint32_t main_relevant = 0;  ///< mask by the contraction's accesses only
 };
 
 class Evaluator {
@@ -58,27 +58,27 @@ class Evaluator {
   MappingCost cost(const FlatMapping& m) const;
   /// Compute at the array's best and compulsory traffic: no mapping with this split beats it.
   double lower_bound() const;
-  std::string shortfall(const FlatMapping& m) const;   ///< which memory is exceeded, and by how much
+  std::string shortfall(const FlatMapping& m) const;  ///< which memory is exceeded, and by how much
   FlatMapping flatten(const Mapping& m) const;
   Mapping expand(const FlatMapping& m) const;
 
  private:
-  struct Axis {                                   ///< one tensor dimension of one access
-    std::int64_t lo = 0, hi = 0, step = 0;        ///< from the dimensions that are not tiled
+  struct Axis {                             ///< one tensor dimension of one access
+    std::int64_t lo = 0, hi = 0, step = 0;  ///< from the dimensions that are not tiled
     std::vector<std::pair<int, std::int64_t>> terms;
   };
   struct TensorShape {
-    std::vector<std::vector<Axis>> accesses;      ///< [access][tensor dimension]
+    std::vector<std::vector<Axis>> accesses;  ///< [access][tensor dimension]
     std::vector<std::int64_t> shape;
   };
   struct Box {
-    std::int64_t elements = 1, run = 1;           ///< run: contiguous elements in the home
+    std::int64_t elements = 1, run = 1;  ///< run: contiguous elements in the home
   };
   Box box(std::size_t tensor, const FlatMapping& m, int depth, const std::array<int, kMaxDims>& position) const;
   Box gathered_box(std::size_t table, const FlatMapping& m, const std::array<int, kMaxDims>& position) const;
-  Axes shared_axes(const TensorPlan& p) const;    ///< along which one load may serve all cores
+  Axes shared_axes(const TensorPlan& p) const;  ///< along which one load may serve all cores
   bool shared_load(const TensorPlan& p) const;
-  std::int64_t whole(std::size_t tensor) const;   ///< elements of a tensor that the kernel touches
+  std::int64_t whole(std::size_t tensor) const;  ///< elements of a tensor that the kernel touches
   std::array<int, kMaxDims> positions(const FlatMapping& m) const;
 
   const Kernel& k_;
@@ -86,7 +86,7 @@ class Evaluator {
   std::vector<TensorPlan> plans_;
   std::vector<TensorShape> shapes_;
   std::vector<int> classes_;
-  std::vector<double> nest_cost_;                 ///< vector cycles per point, by nest (0 for the contraction)
+  std::vector<double> nest_cost_;  ///< vector cycles per point, by nest (0 for the contraction)
   std::uint32_t reduction_ = 0;
   bool dma_only_ = false;
   std::vector<SpatialSplit> splits_;

@@ -30,7 +30,8 @@ bool is_elementwise(const Nest& nest, const Shape& out_shape) {
     if (s.op == ScalarOp::index) return false;  // coordinates would have to be rewritten in the body
   }
   return std::none_of(nest.ins.begin(), nest.ins.end(), [](const Access& a) {
-    return a.fill || std::any_of(a.dims.begin(), a.dims.end(), [](const AccessDim& d) { return d.index_operand.has_value(); });
+    return a.fill ||
+           std::any_of(a.dims.begin(), a.dims.end(), [](const AccessDim& d) { return d.index_operand.has_value(); });
   });
 }
 
@@ -121,7 +122,8 @@ class Builder {
     }
     for (const TensorType& t : program->temps) {
       slot_temp.push_back(static_cast<int>(k.tensors.size()));
-      k.tensors.push_back({fmt::format("{}.t{}", node.name, slot_temp.size() - 1), t, KernelTensorKind::internal, {}, false});
+      k.tensors.push_back(
+          {fmt::format("{}.t{}", node.name, slot_temp.size() - 1), t, KernelTensorKind::internal, {}, false});
     }
     const auto access = [&](const Access& a) {
       const auto number = static_cast<std::size_t>(a.slot.number);
@@ -131,7 +133,14 @@ class Builder {
       return KernelAccess{tensor, a.dims, a.fill};
     };
     for (const Nest& nest : program->nests) {
-      KernelNest kn{nest.dims, {}, {}, access(nest.out), nest.body, nest.combine, nest.accumulator, nest.contraction,
+      KernelNest kn{nest.dims,
+                    {},
+                    {},
+                    access(nest.out),
+                    nest.body,
+                    nest.combine,
+                    nest.accumulator,
+                    nest.contraction,
                     {nest.zero[0], nest.zero[1]}};
       if (kn.out.tensor < 0) continue;  // an optional output that nobody wants
       for (const Access& a : nest.ins) kn.ins.push_back(access(a));
@@ -155,14 +164,17 @@ class Builder {
       const double v = value->get(0);
       if (is_integer(t.type.dtype) && std::abs(v) > 1e15) continue;  // would not survive the immediate
       const bool indexed = std::any_of(nest.ins.begin(), nest.ins.end(), [&](const KernelAccess& a) {
-        return std::any_of(a.dims.begin(), a.dims.end(), [](const AccessDim& d) { return d.index_operand.has_value(); });
+        return std::any_of(a.dims.begin(), a.dims.end(),
+                           [](const AccessDim& d) { return d.index_operand.has_value(); });
       });
       if (indexed) return;
       const int operand = static_cast<int>(i);
       for (ScalarInstr& s : nest.body.code) {
         if (s.op != ScalarOp::input) continue;
-        if (s.a == operand) s = {.op = ScalarOp::constant, .type = s.type, .a = -1, .b = -1, .c = -1, .imm = v};
-        else if (s.a > operand) --s.a;
+        if (s.a == operand)
+          s = {.op = ScalarOp::constant, .type = s.type, .a = -1, .b = -1, .c = -1, .imm = v};
+        else if (s.a > operand)
+          --s.a;
       }
       nest.ins.erase(nest.ins.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -173,9 +185,8 @@ class Builder {
   static void share_dims(Kernel& k) {
     for (const NestDim& d : k.nests.front().dims) {
       const bool everywhere = std::all_of(k.nests.begin(), k.nests.end(), [&](const KernelNest& nest) {
-        return std::any_of(nest.dims.begin(), nest.dims.end(), [&](const NestDim& e) {
-          return e.name == d.name && e.extent == d.extent && !e.reduction;
-        });
+        return std::any_of(nest.dims.begin(), nest.dims.end(),
+                           [&](const NestDim& e) { return e.name == d.name && e.extent == d.extent && !e.reduction; });
       });
       // A body that reads a coordinate needs the whole dimension in one command.
       const bool coordinate_read = std::any_of(k.nests.begin(), k.nests.end(), [&](const KernelNest& nest) {
@@ -205,10 +216,13 @@ class Builder {
     for (;;) {
       const Node& node = g_.node(last);
       if (std::count_if(node.outputs.begin(), node.outputs.end(), [](TensorId t) { return t.valid(); }) != 1) return;
-      const TensorId out = *std::find_if(node.outputs.begin(), node.outputs.end(), [](TensorId t) { return t.valid(); });
+      const TensorId out =
+          *std::find_if(node.outputs.begin(), node.outputs.end(), [](TensorId t) { return t.valid(); });
       if (g_.tensor(out).is_output) return;
       const std::vector<Use> uses = g_.uses(out);
-      if (uses.empty() || std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return u.node != uses.front().node; })) return;
+      if (uses.empty() ||
+          std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return u.node != uses.front().node; }))
+        return;
       const NodeId next = uses.front().node;
       if (done_.contains(next)) return;
       OpContext ctx;
@@ -219,14 +233,18 @@ class Builder {
       if (consumer.outputs.size() != 1 || !is_elementwise(nest, g_.tensor(consumer.outputs.front()).type.shape)) return;
       if (!others_ready(consumer, out, k)) return;
       for (const Access& a : nest.ins) {
-        const bool reads_out = a.slot.kind == Slot::Kind::input && consumer.inputs[static_cast<std::size_t>(a.slot.number)] == out;
+        const bool reads_out =
+            a.slot.kind == Slot::Kind::input && consumer.inputs[static_cast<std::size_t>(a.slot.number)] == out;
         if (reads_out && !reads_pointwise(a, nest.out)) {
-          result_.remarks.push_back(fmt::format("not fused: '{}' into '{}': it reads the result at other points than it writes", consumer.name, k.name));
+          result_.remarks.push_back(fmt::format(
+              "not fused: '{}' into '{}': it reads the result at other points than it writes", consumer.name, k.name));
           return;
         }
       }
       if (!append_elementwise(k, nest, consumer, out)) {
-        result_.remarks.push_back(fmt::format("not fused: '{}' into '{}': the result is written through a strided or gathered access", consumer.name, k.name));
+        result_.remarks.push_back(
+            fmt::format("not fused: '{}' into '{}': the result is written through a strided or gathered access",
+                        consumer.name, k.name));
         return;
       }
       done_.insert({next, true});
@@ -257,10 +275,13 @@ class Builder {
     }
     // A gather stays alone: the DMA engine executes it, and that moves bytes only.
     for (const KernelAccess& a : tail.ins) {
-      if (std::any_of(a.dims.begin(), a.dims.end(), [](const AccessDim& d) { return d.index_operand.has_value(); })) return false;
+      if (std::any_of(a.dims.begin(), a.dims.end(), [](const AccessDim& d) { return d.index_operand.has_value(); }))
+        return false;
     }
     // Concat and the like write one output by several nests: its elements are complete only after the last of them.
-    if (std::count_if(k.nests.begin(), k.nests.end(), [&](const KernelNest& e) { return e.out.tensor == via_tensor; }) != 1) return false;
+    if (std::count_if(k.nests.begin(), k.nests.end(),
+                      [&](const KernelNest& e) { return e.out.tensor == via_tensor; }) != 1)
+      return false;
     std::vector<NestDim> dims;
     std::vector<int> renumber(tail.dims.size(), -1);
     for (std::size_t i = 0; i < tail.dims.size(); ++i) {
@@ -292,7 +313,8 @@ class Builder {
     fused.accumulator = nest.accumulator;
     inline_scalars(k, fused);
     k.tensors[static_cast<std::size_t>(via_tensor)].kind = KernelTensorKind::internal;
-    fused.out = {tensor_of(k, consumer.outputs.front(), KernelTensorKind::output), rewrite(nest.out.dims), std::nullopt};
+    fused.out = {tensor_of(k, consumer.outputs.front(), KernelTensorKind::output), rewrite(nest.out.dims),
+                 std::nullopt};
     // Two elementwise nests become one body; a fold (contraction, reduction) keeps its own nest.
     if (tail.combine == Combine::none && !tail.contraction) {
       merge_bodies(k, fused, via_tensor);
@@ -311,10 +333,11 @@ class Builder {
     std::vector<KernelAccess> ins;
     const auto number_of = [&](const KernelAccess& a) {
       for (std::size_t i = 0; i < ins.size(); ++i) {
-        const bool same = ins[i].tensor == a.tensor && ins[i].fill == a.fill && ins[i].dims.size() == a.dims.size() &&
-                          std::equal(a.dims.begin(), a.dims.end(), ins[i].dims.begin(), [](const AccessDim& x, const AccessDim& y) {
-                            return x.offset == y.offset && x.terms == y.terms && x.index_operand == y.index_operand;
-                          });
+        const bool same =
+            ins[i].tensor == a.tensor && ins[i].fill == a.fill && ins[i].dims.size() == a.dims.size() &&
+            std::equal(a.dims.begin(), a.dims.end(), ins[i].dims.begin(), [](const AccessDim& x, const AccessDim& y) {
+              return x.offset == y.offset && x.terms == y.terms && x.index_operand == y.index_operand;
+            });
         if (same) return static_cast<int>(i);
       }
       ins.push_back(a);
@@ -338,7 +361,8 @@ class Builder {
     std::vector<int> outer = outer_map;
     if (via_operands.size() > 1) {
       for (ScalarInstr& s : body.code) {
-        if (s.op == ScalarOp::input && std::find(via_operands.begin(), via_operands.end(), s.a) != via_operands.end()) s.a = via_operands.front();
+        if (s.op == ScalarOp::input && std::find(via_operands.begin(), via_operands.end(), s.a) != via_operands.end())
+          s.a = via_operands.front();
       }
     }
     fused.body = substitute(body, via_operands.front(), producer.body, outer, inner_map);
@@ -385,7 +409,12 @@ class Builder {
     if (unsupported_.empty()) return;
     std::vector<Diagnostic> ds;
     for (const auto& [op, u] : unsupported_) {
-      ds.push_back({{}, op, fmt::format("{} node(s), first '{}': no engine of this machine executes it and it has no host unit (units: {{kind: host}})", u.first, u.second), ""});
+      ds.push_back({{},
+                    op,
+                    fmt::format("{} node(s), first '{}': no engine of this machine executes it and it has no host unit "
+                                "(units: {{kind: host}})",
+                                u.first, u.second),
+                    ""});
     }
     throw InputError(std::move(ds));
   }

@@ -26,19 +26,19 @@ struct KernelTensor {
   std::string name;
   TensorType type;
   KernelTensorKind kind = KernelTensorKind::internal;
-  TensorId graph_tensor;               ///< as the model sees it (a view keeps its own shape); invalid for internal
+  TensorId graph_tensor;  ///< as the model sees it (a view keeps its own shape); invalid for internal
   bool constant = false;
 };
 
 struct KernelAccess {
-  int tensor = 0;                      ///< index into Kernel::tensors
-  std::vector<AccessDim> dims;         ///< over the nest's dimensions
+  int tensor = 0;               ///< index into Kernel::tensors
+  std::vector<AccessDim> dims;  ///< over the nest's dimensions
   std::optional<double> fill;
 };
 
 struct KernelNest {
   std::vector<NestDim> dims;
-  std::vector<int> shared;             ///< nest dimension → index into Kernel::dims, or -1 (whole extent in the tile)
+  std::vector<int> shared;  ///< nest dimension → index into Kernel::dims, or -1 (whole extent in the tile)
   std::vector<KernelAccess> ins;
   KernelAccess out;
   Body body;
@@ -59,28 +59,28 @@ struct KernelDim {
 };
 
 struct Kernel {
-  std::string name;                    ///< unique; the main node's name
-  std::string layer_kind;              ///< operation of the main node
-  std::vector<std::string> sources;    ///< nodes of the source model
-  std::vector<NodeId> nodes;           ///< nodes of the graph
+  std::string name;                  ///< unique; the main node's name
+  std::string layer_kind;            ///< operation of the main node
+  std::vector<std::string> sources;  ///< nodes of the source model
+  std::vector<NodeId> nodes;         ///< nodes of the graph
   std::vector<KernelDim> dims;
   std::vector<KernelTensor> tensors;
-  std::vector<KernelNest> nests;       ///< the contraction, if any, comes first
-  std::optional<NodeId> host_node;     ///< set: executed by the host, no nests
+  std::vector<KernelNest> nests;    ///< the contraction, if any, comes first
+  std::optional<NodeId> host_node;  ///< set: executed by the host, no nests
   bool has_contraction() const { return !nests.empty() && nests.front().contraction; }
-  std::int64_t macs() const;           ///< of the contraction; 0 without one
+  std::int64_t macs() const;  ///< of the contraction; 0 without one
 };
 
 /// A tensor that is another one's bytes under a different shape (outputs of view operations). Roots map to themselves.
 struct KernelGraph {
-  std::vector<Kernel> kernels;         ///< in execution order
-  std::vector<TensorId> root;          ///< by TensorId index: the tensor that owns the bytes
-  std::vector<std::pair<std::string, std::int64_t>> free_ops;   ///< view operations: name, count
-  std::vector<std::string> remarks;    ///< fusions refused, with the reason
+  std::vector<Kernel> kernels;                                 ///< in execution order
+  std::vector<TensorId> root;                                  ///< by TensorId index: the tensor that owns the bytes
+  std::vector<std::pair<std::string, std::int64_t>> free_ops;  ///< view operations: name, count
+  std::vector<std::string> remarks;                            ///< fusions refused, with the reason
 };
 
 struct KernelOptions {
-  bool fuse_epilogues = true;          ///< elementwise consumers join their producer's kernel
+  bool fuse_epilogues = true;  ///< elementwise consumers join their producer's kernel
 };
 
 /// Groups the nodes of a graph into kernels. O(nodes + edges). Throws InputError listing every operation that has no

@@ -16,7 +16,8 @@ TileShape::TileShape(const Kernel& k, const Mapping& m) {
     tile_.push_back(d.extent);
     position_.push_back(loops);
   }
-  for (const SpatialSplit& s : m.spatial) chunk_[static_cast<std::size_t>(s.dim)] = tile_[static_cast<std::size_t>(s.dim)] = s.chunk;
+  for (const SpatialSplit& s : m.spatial)
+    chunk_[static_cast<std::size_t>(s.dim)] = tile_[static_cast<std::size_t>(s.dim)] = s.chunk;
   for (int i = 0; i < loops; ++i) {
     const TemporalLoop& l = m.loops[static_cast<std::size_t>(i)];
     tile_[static_cast<std::size_t>(l.dim)] = l.tile;
@@ -39,7 +40,8 @@ struct Span {
     std::int64_t from = access.offset, to = access.offset;
     for (const auto& [dim, c] : access.terms) {
       const int shared = nest.shared[static_cast<std::size_t>(dim)];
-      const std::int64_t range = shared >= 0 ? shape.range(shared, depth) : nest.dims[static_cast<std::size_t>(dim)].extent;
+      const std::int64_t range =
+          shared >= 0 ? shape.range(shared, depth) : nest.dims[static_cast<std::size_t>(dim)].extent;
       (c < 0 ? from : to) += c * (range - 1);
       if (range > 1) step = std::gcd(step, std::abs(c));
     }
@@ -82,8 +84,11 @@ std::string print_mapping(const Kernel& k, const Mapping& m, const Machine& mach
   for (std::size_t depth = 0; depth <= m.loops.size(); ++depth) {
     for (const Placement& p : m.placements) {
       if (p.depth != static_cast<int>(depth) || !p.memory.valid()) continue;
-      out += fmt::format("{} in {}{}{}; ", k.tensors[static_cast<std::size_t>(p.tensor)].name, machine.memory(p.memory).name,
-                         p.resident ? " (resident)" : p.buffers > 1 ? fmt::format(" x{}", p.buffers) : "",
+      out += fmt::format("{} in {}{}{}; ", k.tensors[static_cast<std::size_t>(p.tensor)].name,
+                         machine.memory(p.memory).name,
+                         p.resident      ? " (resident)"
+                         : p.buffers > 1 ? fmt::format(" x{}", p.buffers)
+                                         : "",
                          p.multicast.any() ? fmt::format(" multicast {}", axes(p.multicast)) : "");
     }
     if (depth < m.loops.size()) {
@@ -96,10 +101,13 @@ std::string print_mapping(const Kernel& k, const Mapping& m, const Machine& mach
     const char* names[] = {"weight stationary", "output stationary", "input stationary", "free"};
     const auto factors = [&](const std::vector<std::pair<int, std::int64_t>>& v) {
       std::string text;
-      for (const auto& [dim, f] : v) text += fmt::format("{}{}:{}", text.empty() ? "" : " ", k.nests.front().dims[static_cast<std::size_t>(dim)].name, f);
+      for (const auto& [dim, f] : v)
+        text += fmt::format("{}{}:{}", text.empty() ? "" : " ",
+                            k.nests.front().dims[static_cast<std::size_t>(dim)].name, f);
       return text.empty() ? std::string("-") : text;
     };
-    out += fmt::format("{} on rows [{}] cols [{}]", names[static_cast<int>(m.array.dataflow)], factors(m.array.on_rows), factors(m.array.on_cols));
+    out += fmt::format("{} on rows [{}] cols [{}]", names[static_cast<int>(m.array.dataflow)], factors(m.array.on_rows),
+                       factors(m.array.on_cols));
   } else if (m.dma_only) {
     out += "by dma";
   }

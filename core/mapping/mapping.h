@@ -24,7 +24,7 @@ namespace assay {
 struct SpatialSplit {
   int dim = 0;
   Axes axes;
-  std::int64_t chunk = 1;              ///< extent per core, a multiple of the dimension's tile
+  std::int64_t chunk = 1;  ///< extent per core, a multiple of the dimension's tile
   friend bool operator==(const SpatialSplit&, const SpatialSplit&) = default;
 };
 
@@ -38,20 +38,20 @@ struct TemporalLoop {
 struct Placement {
   int tensor = 0;
   MemoryId memory;
-  int depth = 0;                       ///< number of loops outside
-  std::int64_t buffers = 1;            ///< 2: double buffering
-  bool resident = false;               ///< the whole tensor lives there already (its home): nothing is copied
-  Axes multicast;                      ///< loaded once along these axes and delivered to all
+  int depth = 0;             ///< number of loops outside
+  std::int64_t buffers = 1;  ///< 2: double buffering
+  bool resident = false;     ///< the whole tensor lives there already (its home): nothing is copied
+  Axes multicast;            ///< loaded once along these axes and delivered to all
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 struct Mapping {
   std::vector<SpatialSplit> spatial;
-  std::vector<TemporalLoop> loops;     ///< at most one per dimension
-  std::vector<Placement> placements;   ///< parallel to Kernel::tensors
-  ArrayPlan array;                     ///< of the contraction
+  std::vector<TemporalLoop> loops;    ///< at most one per dimension
+  std::vector<Placement> placements;  ///< parallel to Kernel::tensors
+  ArrayPlan array;                    ///< of the contraction
   std::uint32_t matrix_unit = 0, vector_unit = 0;
-  bool dma_only = false;               ///< data movement without a compute unit: home → tile → home
+  bool dma_only = false;  ///< data movement without a compute unit: home → tile → home
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
@@ -59,10 +59,10 @@ struct Mapping {
 class TileShape {
  public:
   TileShape(const Kernel& k, const Mapping& m);
-  std::int64_t chunk(int dim) const { return chunk_[static_cast<std::size_t>(dim)]; }   ///< per core
-  std::int64_t tile(int dim) const { return tile_[static_cast<std::size_t>(dim)]; }     ///< inside all loops
+  std::int64_t chunk(int dim) const { return chunk_[static_cast<std::size_t>(dim)]; }  ///< per core
+  std::int64_t tile(int dim) const { return tile_[static_cast<std::size_t>(dim)]; }    ///< inside all loops
   std::int64_t trip(int dim) const { return (chunk(dim) + tile(dim) - 1) / tile(dim); }
-  int position(int dim) const { return position_[static_cast<std::size_t>(dim)]; }      ///< loop number or loop_count
+  int position(int dim) const { return position_[static_cast<std::size_t>(dim)]; }  ///< loop number or loop_count
   /// Extent that a storage node at `depth` covers.
   std::int64_t range(int dim, int depth) const { return position(dim) < depth ? tile(dim) : chunk(dim); }
 

@@ -83,12 +83,16 @@ std::optional<PlanResult> solve_plan(const PlanProblem& p) {
 }
 
 std::string verify_plan(const PlanProblem& p, const PlanResult& r) {
-  if (r.address.size() != p.items.size()) return fmt::format("{} addresses for {} items", r.address.size(), p.items.size());
+  if (r.address.size() != p.items.size())
+    return fmt::format("{} addresses for {} items", r.address.size(), p.items.size());
   for (std::size_t i = 0; i < p.items.size(); ++i) {
-    if (r.address[i] < 0 || r.address[i] % p.alignment != 0) return fmt::format("item {} stands at {}", i, r.address[i]);
-    if (r.address[i] + p.items[i].bytes > p.capacity) return fmt::format("item {} ends at {} of {}", i, r.address[i] + p.items[i].bytes, p.capacity);
+    if (r.address[i] < 0 || r.address[i] % p.alignment != 0)
+      return fmt::format("item {} stands at {}", i, r.address[i]);
+    if (r.address[i] + p.items[i].bytes > p.capacity)
+      return fmt::format("item {} ends at {} of {}", i, r.address[i] + p.items[i].bytes, p.capacity);
     for (std::size_t j = 0; j < i; ++j) {
-      const bool in_space = r.address[i] < r.address[j] + p.items[j].bytes && r.address[j] < r.address[i] + p.items[i].bytes;
+      const bool in_space =
+          r.address[i] < r.address[j] + p.items[j].bytes && r.address[j] < r.address[i] + p.items[i].bytes;
       if (in_space && overlap_in_time(p.items[i], p.items[j])) return fmt::format("items {} and {} overlap", j, i);
     }
   }

@@ -25,9 +25,9 @@ struct PlanProblem {
 };
 
 struct PlanResult {
-  std::vector<std::int64_t> address;   ///< parallel to the items
-  std::int64_t peak = 0;               ///< highest byte used
-  std::int64_t lower_bound = 0;        ///< largest sum of bytes live in one step
+  std::vector<std::int64_t> address;  ///< parallel to the items
+  std::int64_t peak = 0;              ///< highest byte used
+  std::int64_t lower_bound = 0;       ///< largest sum of bytes live in one step
 };
 
 /// Throws InternalError on a malformed problem (negative sizes, empty intervals).

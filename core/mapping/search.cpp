@@ -102,7 +102,8 @@ std::vector<ArrayPlan> array_plans(const MatrixUnit& unit, const KernelNest& nes
 
 class Search {
  public:
-  Search(const Kernel& k, const KernelHomes& homes, const MapEnvironment& env) : k_(k), env_(env), eval_(k, homes, env) {
+  Search(const Kernel& k, const KernelHomes& homes, const MapEnvironment& env)
+      : k_(k), env_(env), eval_(k, homes, env) {
     if (k.has_contraction()) classes_ = dim_classes(k.nests.front());
     for (std::size_t d = 0; d < k.dims.size(); ++d) cls_.push_back(class_of(static_cast<int>(d)));
   }
@@ -113,7 +114,8 @@ class Search {
     const auto splits = spatial_candidates();
     for (const auto& split : splits) {
       eval_.set_spatial(split);
-      for (std::uint32_t unit = 0; unit < std::max<std::size_t>(1, k_.has_contraction() ? env_.matrix.size() : 1); ++unit) {
+      for (std::uint32_t unit = 0; unit < std::max<std::size_t>(1, k_.has_contraction() ? env_.matrix.size() : 1);
+           ++unit) {
         if (k_.has_contraction() && !supports(unit)) continue;
         for (const ArrayPlan& plan : plans(split, unit)) {
           eval_.set_array(plan, unit);
@@ -129,7 +131,8 @@ class Search {
 
  private:
   bool supports(std::uint32_t unit) const {
-    return env_.matrix[unit].type_for(k_.tensors[static_cast<std::size_t>(k_.nests[0].ins[0].tensor)].type.dtype) != nullptr;
+    return env_.matrix[unit].type_for(k_.tensors[static_cast<std::size_t>(k_.nests[0].ins[0].tensor)].type.dtype) !=
+           nullptr;
   }
 
   /// 0 G, 1 M, 2 N, 3 K for a tiled dimension; parallel dimensions of kernels without a contraction are M.
@@ -165,18 +168,22 @@ class Search {
     }
     struct Candidate {
       std::vector<SpatialSplit> split;
-      double load = 0;      // share of the work of the busiest core
-      double spread = 0;    // prefers splits that keep operands shared
+      double load = 0;    // share of the work of the busiest core
+      double spread = 0;  // prefers splits that keep operands shared
     };
     std::vector<Candidate> all;
     const auto extent = [&](int d) { return k_.dims[static_cast<std::size_t>(d)].extent; };
-    const auto share = [&](int d, std::int64_t ways) { return static_cast<double>(ceil_div(extent(d), ways)) / static_cast<double>(extent(d)); };
+    const auto share = [&](int d, std::int64_t ways) {
+      return static_cast<double>(ceil_div(extent(d), ways)) / static_cast<double>(extent(d));
+    };
     for (const int a : parallel) {
       all.push_back({{{a, {true, true}, ceil_div(extent(a), env_.grid.cores())}}, share(a, env_.grid.cores()), 1});
       for (const int b : parallel) {
         if (a == b) continue;
-        all.push_back({{{a, {true, false}, ceil_div(extent(a), env_.grid.rows)}, {b, {false, true}, ceil_div(extent(b), env_.grid.cols)}},
-                       share(a, env_.grid.rows) * share(b, env_.grid.cols), cls_[static_cast<std::size_t>(a)] == cls_[static_cast<std::size_t>(b)] ? 0.5 : 0});
+        all.push_back({{{a, {true, false}, ceil_div(extent(a), env_.grid.rows)},
+                        {b, {false, true}, ceil_div(extent(b), env_.grid.cols)}},
+                       share(a, env_.grid.rows) * share(b, env_.grid.cols),
+                       cls_[static_cast<std::size_t>(a)] == cls_[static_cast<std::size_t>(b)] ? 0.5 : 0});
       }
     }
     std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) {
@@ -215,7 +222,8 @@ class Search {
     const std::size_t most = tiled <= 4 ? 9 : tiled <= 6 ? 7 : 5;
     for (std::size_t d = 0; d < k_.dims.size(); ++d) {
       const std::int64_t extent = m.chunk[d];
-      candidates_[d] = (whole >> d) & 1U ? std::vector<std::int64_t>{extent} : halvings(extent, alignment(static_cast<int>(d)), most);
+      candidates_[d] = (whole >> d) & 1U ? std::vector<std::int64_t>{extent}
+                                         : halvings(extent, alignment(static_cast<int>(d)), most);
     }
     enumerate(m, 0);
   }
@@ -329,10 +337,13 @@ MappingCost evaluate_mapping(const Kernel& k, const KernelHomes& homes, const Ma
 SearchResult search_mapping(const Kernel& k, const KernelHomes& homes, const MapEnvironment& env) {
   if (k.has_contraction()) {
     const DType operand = k.tensors[static_cast<std::size_t>(k.nests[0].ins[0].tensor)].type.dtype;
-    const bool any = std::any_of(env.matrix.begin(), env.matrix.end(), [&](const MatrixUnit& u) { return u.type_for(operand) != nullptr; });
+    const bool any = std::any_of(env.matrix.begin(), env.matrix.end(),
+                                 [&](const MatrixUnit& u) { return u.type_for(operand) != nullptr; });
     if (!any) {
-      throw Infeasible(fmt::format("kernel '{}': no matrix unit multiplies {}; a float model can be quantised with --precision int8 "
-                                   "(or converted with fp16, bf16) where the machine has that type", k.name, name(operand)));
+      throw Infeasible(
+          fmt::format("kernel '{}': no matrix unit multiplies {}; a float model can be quantised with --precision int8 "
+                      "(or converted with fp16, bf16) where the machine has that type",
+                      k.name, name(operand)));
     }
   }
   return Search(k, homes, env).run();

@@ -10,15 +10,15 @@ namespace assay {
 
 /// Where each of a kernel's tensors lives outside the kernel.
 struct KernelHomes {
-  std::vector<MemoryId> home;          ///< by kernel tensor; invalid for internal tensors
+  std::vector<MemoryId> home;  ///< by kernel tensor; invalid for internal tensors
 };
 
 /// The model's answer for one mapping, in cycles of the core clock, of the busiest core.
 struct MappingCost {
-  double cycles = 0;                   ///< max of the engines plus the first fill and the last drain
+  double cycles = 0;  ///< max of the engines plus the first fill and the last drain
   double matrix = 0, vector = 0, load = 0, store = 0;
-  double shared = 0;                   ///< busiest shared carrier, all cores
-  double bytes = 0;                    ///< moved from and to homes, all cores
+  double shared = 0;  ///< busiest shared carrier, all cores
+  double bytes = 0;   ///< moved from and to homes, all cores
   friend bool operator<(const MappingCost& a, const MappingCost& b) {
     return a.cycles != b.cycles ? a.cycles < b.cycles : a.bytes < b.bytes;
   }
@@ -27,7 +27,7 @@ struct MappingCost {
 struct SearchResult {
   Mapping mapping;
   MappingCost cost;
-  double lower_bound = 0;              ///< cycles no mapping of the space can beat: compute and compulsory traffic
+  double lower_bound = 0;  ///< cycles no mapping of the space can beat: compute and compulsory traffic
   std::int64_t evaluated = 0;
 };
 

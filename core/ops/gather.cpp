@@ -26,7 +26,8 @@ bool known_non_negative(const OpContext& c) {
 // Makes the indices non-negative in a temporary if needed; returns the slot to read them from.
 // `extents[j]`: what to add along the last axis' entry j; one entry for all where the axis means nothing. `first` is
 // the output dimension that the indices' first dimension becomes: they share a name, so that both can be tiled.
-Slot usable_indices(const OpContext& c, NestProgram& p, const std::vector<std::int64_t>& extents, std::size_t first = 0) {
+Slot usable_indices(const OpContext& c, NestProgram& p, const std::vector<std::int64_t>& extents,
+                    std::size_t first = 0) {
   if (known_non_negative(c)) return input_slot(1);
   const TensorType& t = c.type(1);
   p.temps.push_back(t);
@@ -36,8 +37,9 @@ Slot usable_indices(const OpContext& c, NestProgram& p, const std::vector<std::i
     Nest nest;
     Access in = access(input_slot(1), {});
     for (std::size_t i = 0; i < rank; ++i)
-      in.dims.push_back(extents.size() > 1 && i + 1 == rank ? fixed(static_cast<std::int64_t>(j))
-                                                            : at(add_dim(nest, "d" + std::to_string(first + i), t.shape[i])));
+      in.dims.push_back(extents.size() > 1 && i + 1 == rank
+                            ? fixed(static_cast<std::int64_t>(j))
+                            : at(add_dim(nest, "d" + std::to_string(first + i), t.shape[i])));
     nest.out = in;
     nest.out.slot = temp;
     nest.ins = {std::move(in)};

@@ -19,15 +19,15 @@ struct OpContext {
   std::string op;
   int version = 0;
   const Attributes* attributes = nullptr;
-  std::vector<std::optional<TensorType>> inputs;             ///< nullopt: absent optional operand
-  std::vector<std::shared_ptr<const Tensor>> values;         ///< constants among the inputs, else nullptr
+  std::vector<std::optional<TensorType>> inputs;      ///< nullopt: absent optional operand
+  std::vector<std::shared_ptr<const Tensor>> values;  ///< constants among the inputs, else nullptr
   std::size_t output_count = 1;
-  std::vector<std::size_t> unwanted;                         ///< outputs below output_count that nobody names
-  std::vector<TensorType> outputs;                           ///< set for nests(), not for infer()
+  std::vector<std::size_t> unwanted;  ///< outputs below output_count that nobody names
+  std::vector<TensorType> outputs;    ///< set for nests(), not for infer()
 
   bool wants(std::size_t output) const;
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
-  const TensorType& type(std::size_t i) const;               ///< InputError if absent
+  const TensorType& type(std::size_t i) const;  ///< InputError if absent
   const Shape& shape(std::size_t i) const { return type(i).shape; }
   /// Integer values of a constant operand (shapes, axes, …); InputError naming node and operand if not constant.
   std::vector<std::int64_t> constant_ints(std::size_t i) const;
@@ -35,21 +35,21 @@ struct OpContext {
 };
 
 struct EvalContext {
-  OpContext op;                                              ///< values[] holds every present input
+  OpContext op;  ///< values[] holds every present input
   const Tensor& in(std::size_t i) const { return *op.values[i]; }
-  std::vector<Tensor> out;                                   ///< filled by evaluate, types already inferred
+  std::vector<Tensor> out;  ///< filled by evaluate, types already inferred
 };
 
 enum class OpKind : std::uint8_t {
-  nest,      ///< has a loop-nest form: runs on the machine's engines
-  view,      ///< renames the same bytes (Reshape, Flatten, Identity, …): costs nothing where the layout allows
-  opaque,    ///< only reference semantics: runs on the host unit, or is an error that names the operation
+  nest,    ///< has a loop-nest form: runs on the machine's engines
+  view,    ///< renames the same bytes (Reshape, Flatten, Identity, …): costs nothing where the layout allows
+  opaque,  ///< only reference semantics: runs on the host unit, or is an error that names the operation
 };
 
 struct OpDef {
   std::string name;
   OpKind kind = OpKind::opaque;
-  std::size_t min_inputs = 1, max_inputs = 1;                ///< max SIZE_MAX: variadic
+  std::size_t min_inputs = 1, max_inputs = 1;  ///< max SIZE_MAX: variadic
   std::size_t min_outputs = 1, max_outputs = 1;
   /// Output types from operand types; throws InputError by ctx.reject on any violated rule.
   std::function<std::vector<TensorType>(const OpContext&)> infer = nullptr;
@@ -63,9 +63,9 @@ struct OpDef {
 
 class OpRegistry {
  public:
-  void add(OpDef def);                                       ///< a second definition of a name is an InternalError
+  void add(OpDef def);  ///< a second definition of a name is an InternalError
   const OpDef* find(const std::string& name) const;
-  std::vector<std::string> names() const;                    ///< sorted
+  std::vector<std::string> names() const;  ///< sorted
 
  private:
   std::map<std::string, OpDef> ops_;
@@ -94,7 +94,7 @@ void verify_graph(const Graph& g);
 std::vector<Tensor> evaluate_node(const Graph& g, NodeId n, const std::vector<std::shared_ptr<const Tensor>>& inputs);
 using TensorMap = std::map<std::string, std::shared_ptr<const Tensor>>;
 struct EvaluateOptions {
-  bool keep_all = false;   ///< return every intermediate too (for bisecting), else outputs only
+  bool keep_all = false;  ///< return every intermediate too (for bisecting), else outputs only
 };
 TensorMap evaluate_graph(const Graph& g, const TensorMap& inputs, const EvaluateOptions& options = {});
 

@@ -10,32 +10,32 @@ namespace assay {
 
 /// What a pass may know besides the graph, and where it leaves remarks.
 struct PassContext {
-  std::vector<std::string> remarks;     ///< `not folded: …`: shown by explain
+  std::vector<std::string> remarks;  ///< `not folded: …`: shown by explain
   void remark(const std::string& pass, const std::string& node, const std::string& text);
 };
 
 /// graph → graph. `run` returns how many rewrites it made.
 struct Pass {
-  std::string name;                     ///< kebab-case, used by --disable-pass and --dump-after
-  std::string summary;                  ///< one sentence
-  std::string before_after;             ///< `BatchNormalization(Conv(x)) -> Conv'(x)`
-  double tolerance = 0;                 ///< relative change of float outputs that the pass may cause (0: bit-exact)
+  std::string name;          ///< kebab-case, used by --disable-pass and --dump-after
+  std::string summary;       ///< one sentence
+  std::string before_after;  ///< `BatchNormalization(Conv(x)) -> Conv'(x)`
+  double tolerance = 0;      ///< relative change of float outputs that the pass may cause (0: bit-exact)
   std::function<std::size_t(Graph&, PassContext&)> run;
 };
 
 struct PassOptions {
   std::vector<std::string> disabled = {};
-  std::string dump_after = {};           ///< pass name or `all`
+  std::string dump_after = {};  ///< pass name or `all`
   std::string dump_dir = ".";
   std::string stop_after = {};
-  bool check_values = false;            ///< execute before and after every pass on seeded inputs and compare
+  bool check_values = false;  ///< execute before and after every pass on seeded inputs and compare
   std::uint64_t seed = 1;
 };
 
 struct PassRecord {
   std::string name = {};
   std::size_t rewrites = 0;
-  double seconds = 0;                   ///< wall time: for people, never in an export
+  double seconds = 0;  ///< wall time: for people, never in an export
   std::size_t nodes_after = 0;
 };
 

@@ -14,12 +14,12 @@ namespace assay {
 /// InputError when there is no calibration, and when a calibrated tensor holds infinities or NaN. A graph whose
 /// weights have no values can't be calibrated: with no calibration given, its scales have no values either.
 struct QuantiseOptions {
-  std::vector<TensorMap> calibration = {};   ///< at least one input set
+  std::vector<TensorMap> calibration = {};  ///< at least one input set
 };
 struct QuantiseResult {
   Graph graph;
   std::size_t quantised_nodes = 0;
-  std::vector<std::string> remarks;     ///< what stays on floats and why
+  std::vector<std::string> remarks;  ///< what stays on floats and why
 };
 QuantiseResult quantise_int8(const Graph& g, const QuantiseOptions& options);
 

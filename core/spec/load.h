@@ -21,8 +21,7 @@ struct Override {
 /// no zero bandwidth, …). Throws InputError with every problem found, each with file:line:column.
 Machine load_machine(const std::string& path, const std::vector<Override>& overrides = {});
 /// The same from text; `name` stands for the file in messages.
-Machine parse_machine(const std::string& text, const std::string& name,
-                      const std::vector<Override>& overrides = {});
+Machine parse_machine(const std::string& text, const std::string& name, const std::vector<Override>& overrides = {});
 
 /// JSON Schema (draft 2020-12) of a description, from the same field tables as the loader.
 std::string machine_schema_json();

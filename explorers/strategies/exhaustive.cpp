@@ -28,7 +28,10 @@ constexpr std::int64_t kMost = 10'000'000;
 void register_exhaustive(StrategyRegistry& registry) {
   registry.add("exhaustive", [](const StrategyOptions& o) -> std::unique_ptr<Strategy> {
     if (o.space > kMost) {
-      throw InputError("strategy", fmt::format("the space has {} points; 'exhaustive' goes up to {}: use 'strategy: random' with 'samples'", o.space, kMost));
+      throw InputError(
+          "strategy",
+          fmt::format("the space has {} points; 'exhaustive' goes up to {}: use 'strategy: random' with 'samples'",
+                      o.space, kMost));
     }
     return std::make_unique<Exhaustive>(o.space);
   });

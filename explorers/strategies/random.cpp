@@ -10,7 +10,8 @@ namespace {
 /// Uniform draws without repetition.
 class RandomDraws : public Strategy {
  public:
-  explicit RandomDraws(const StrategyOptions& o) : space_(o.space), left_(std::min(o.samples, o.space)), random_(o.seed, "random strategy") {}
+  explicit RandomDraws(const StrategyOptions& o)
+      : space_(o.space), left_(std::min(o.samples, o.space)), random_(o.seed, "random strategy") {}
   std::vector<std::int64_t> ask(std::size_t n) override {
     std::vector<std::int64_t> out;
     while (out.size() < n && left_ > 0) {
@@ -32,7 +33,8 @@ class RandomDraws : public Strategy {
 }  // namespace
 
 void register_random(StrategyRegistry& registry) {
-  registry.add("random", [](const StrategyOptions& o) -> std::unique_ptr<Strategy> { return std::make_unique<RandomDraws>(o); });
+  registry.add("random",
+               [](const StrategyOptions& o) -> std::unique_ptr<Strategy> { return std::make_unique<RandomDraws>(o); });
 }
 
 }  // namespace assay

@@ -13,7 +13,8 @@ Machine load(const MachineArgs& a) {
   std::vector<Override> overrides;
   for (const std::string& s : a.set) {
     const std::size_t eq = s.find('=');
-    if (eq == std::string::npos || eq == 0) throw InputError("--set", fmt::format("expected path=value, found '{}'", s));
+    if (eq == std::string::npos || eq == 0)
+      throw InputError("--set", fmt::format("expected path=value, found '{}'", s));
     overrides.push_back({s.substr(0, eq), s.substr(eq + 1)});
   }
   return load_machine(a.machine, overrides);
@@ -34,15 +35,21 @@ int check_command(const CheckArgs& a) {
     j["family"] = m.family;
     j["cores"] = m.grid.cores();
     j["area_mm2"] = costs.area_mm2;
-    for (const PeakCompute& c : peak.compute) j["compute"].push_back({{"unit", c.unit}, {"type", name(c.type)}, {"ops_per_s", c.ops_per_s}});
+    for (const PeakCompute& c : peak.compute)
+      j["compute"].push_back({{"unit", c.unit}, {"type", name(c.type)}, {"ops_per_s", c.ops_per_s}});
     for (const PeakLevel& l : peak.levels) {
-      j["levels"].push_back({{"memory", l.memory}, {"instances", l.instances}, {"capacity", l.capacity}, {"bytes_per_s", l.bytes_per_s}, {"ops_per_byte", l.ops_per_byte}});
+      j["levels"].push_back({{"memory", l.memory},
+                             {"instances", l.instances},
+                             {"capacity", l.capacity},
+                             {"bytes_per_s", l.bytes_per_s},
+                             {"ops_per_byte", l.ops_per_byte}});
     }
     j["on_chip_bytes"] = peak.on_chip_bytes;
     print_out(j.dump(1) + "\n");
     return kOk;
   }
-  print_out(fmt::format("{}: ok, {} core(s), {} memories, {} links, {} units, {:.1f} mm2 estimated\n", m.name, m.grid.cores(), m.memories.size(), m.links.size(),
+  print_out(fmt::format("{}: ok, {} core(s), {} memories, {} links, {} units, {:.1f} mm2 estimated\n", m.name,
+                        m.grid.cores(), m.memories.size(), m.links.size(),
                         m.matrix_units.size() + m.vector_units.size() + m.hosts.size(), costs.area_mm2));
   if (a.peak) print_out(describe_peak(m));
   return kOk;

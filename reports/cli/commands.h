@@ -12,17 +12,17 @@ namespace assay {
 inline constexpr int kOk = 0, kBadInput = 2, kInfeasible = 3, kMismatch = 4, kInternal = 70, kInterrupted = 130;
 
 struct MachineArgs {
-  std::string machine;                   ///< description
-  std::vector<std::string> set;          ///< `params.rows=64`
+  std::string machine;           ///< description
+  std::vector<std::string> set;  ///< `params.rows=64`
 };
 
 struct WorkloadArgs {
-  std::string workload;                  ///< .yaml or .onnx
-  std::vector<std::string> bind;         ///< `batch=1`
-  std::vector<std::string> shape;        ///< `input=1x3x224x224`
-  std::vector<std::string> param;        ///< `layers=2`
+  std::string workload;            ///< .yaml or .onnx
+  std::vector<std::string> bind;   ///< `batch=1`
+  std::vector<std::string> shape;  ///< `input=1x3x224x224`
+  std::vector<std::string> param;  ///< `layers=2`
   std::string weights, precision;
-  bool twin = false;                     ///< the reduced twin instead of the model
+  bool twin = false;  ///< the reduced twin instead of the model
 };
 
 struct CompilerArgs {
@@ -42,7 +42,7 @@ struct CompileArgs {
   MachineArgs machine;
   WorkloadArgs workload;
   CompilerArgs compiler;
-  std::string out;                       ///< program text; empty: stdout
+  std::string out;  ///< program text; empty: stdout
   bool json = false;
 };
 int compile_command(const CompileArgs& a);
@@ -50,7 +50,7 @@ int compile_command(const CompileArgs& a);
 struct MapArgs {
   MachineArgs machine;
   WorkloadArgs workload;
-  std::string layer;                     ///< only kernels whose name contains this
+  std::string layer;  ///< only kernels whose name contains this
   bool json = false;
 };
 int map_command(const MapArgs& a);
@@ -59,16 +59,16 @@ struct RunArgs {
   MachineArgs machine;
   WorkloadArgs workload;
   CompilerArgs compiler;
-  std::string check = "twin";            ///< none static twin full
-  std::string out;                       ///< folder for report.html, result.json, trace.json; empty: none
+  std::string check = "twin";  ///< none static twin full
+  std::string out;             ///< folder for report.html, result.json, trace.json; empty: none
   bool no_cycle = false, json = false;
 };
 int run_command(const RunArgs& a);
 
 struct SweepArgs {
   std::string sweep;
-  std::string out;                       ///< folder; empty: out/<name>
-  std::string check;                     ///< overrides the file's
+  std::string out;    ///< folder; empty: out/<name>
+  std::string check;  ///< overrides the file's
   int threads = 0;
   bool json = false, quiet = false, fresh = false;
 };
@@ -76,14 +76,14 @@ int sweep_command(const SweepArgs& a);
 
 struct ReportArgs {
   std::string result, out;
-  std::string format = "html";           ///< html markdown text csv layers-csv json
+  std::string format = "html";  ///< html markdown text csv layers-csv json
 };
 int report_command(const ReportArgs& a);
 
 struct DiffArgs {
   std::string before, after;
-  std::string workload;                  ///< with two descriptions: run both
-  std::string format = "text";           ///< text markdown html
+  std::string workload;         ///< with two descriptions: run both
+  std::string format = "text";  ///< text markdown html
 };
 int diff_command(const DiffArgs& a);
 

@@ -39,7 +39,8 @@ WorkloadOptions workload_options(const WorkloadArgs& a) {
     const auto [name, value] = split("--bind", s);
     char* end = nullptr;
     o.bind[name] = std::strtoll(value.c_str(), &end, 10);
-    if (end == value.c_str() || *end != '\0') throw InputError("--bind", fmt::format("expected an integer for '{}', found '{}'", name, value));
+    if (end == value.c_str() || *end != '\0')
+      throw InputError("--bind", fmt::format("expected an integer for '{}', found '{}'", name, value));
   }
   for (const std::string& s : a.shape) {
     const auto [name, value] = split("--shape", s);
@@ -50,7 +51,8 @@ WorkloadOptions workload_options(const WorkloadArgs& a) {
   for (const std::string& s : a.param) o.params.insert(split("--param", s));
   if (!a.weights.empty()) {
     o.weights = parse_weight_mode(a.weights);
-    if (!o.weights) throw InputError("--weights", fmt::format("expected as_in_file, seeded or absent, found '{}'", a.weights));
+    if (!o.weights)
+      throw InputError("--weights", fmt::format("expected as_in_file, seeded or absent, found '{}'", a.weights));
   }
   if (!a.precision.empty()) o.precision = a.precision;
   return o;
@@ -73,31 +75,40 @@ int compile_command(const CompileArgs& a) {
   int code = kOk;
   nlohmann::ordered_json j;
   j["schema_version"] = 1;
-  for_each_phase(a.machine, a.workload, compile_options(a.compiler), [&](const Machine& machine, const PreparedPhase& phase, const CompiledModel& c) {
-    const VerifyResult v = verify_program(c.program, machine);
-    const std::string text = print_program(c.program);
-    if (a.json) {
-      nlohmann::ordered_json p;
-      p["workload"] = phase.workload();
-      p["phase"] = phase.phase();
-      p["kernels"] = c.kernels.size();
-      p["verified"] = v.ok();
-      for (const auto& [op, n] : c.free_ops) p["free_ops"][op] = n;
-      for (const auto& [op, n] : c.host_ops) p["host_ops"][op] = n;
-      for (const std::string& r : c.remarks) p["remarks"].push_back(r);
-      j["phases"].push_back(p);
-    } else if (a.out.empty()) {
-      print_out(text);
-    } else {
-      write_file(a.out, text);
-    }
-    for (const Violation& x : v.violations) std::fprintf(stderr, "%s\n", fmt::format("{}: {}: {}", x.rule, x.where, x.message).c_str());
-    std::fprintf(stderr, "%s\n", fmt::format("{}: {} kernels, {} buffers, {} semaphores; {}", phase.workload(), c.kernels.size(), c.program.buffers.size(),
-                                             c.program.semaphores.size(), v.ok() ? fmt::format("verified over {} command instances", v.instances) : "REJECTED by the verifier").c_str());
-    for (const auto& [op, n] : c.free_ops) std::fprintf(stderr, "  free: %s x %lld (a view of the same bytes)\n", op.c_str(), static_cast<long long>(n));
-    for (const auto& [op, n] : c.host_ops) std::fprintf(stderr, "  host: %s x %lld\n", op.c_str(), static_cast<long long>(n));
-    if (!v.ok()) code = kMismatch;
-  });
+  for_each_phase(a.machine, a.workload, compile_options(a.compiler),
+                 [&](const Machine& machine, const PreparedPhase& phase, const CompiledModel& c) {
+                   const VerifyResult v = verify_program(c.program, machine);
+                   const std::string text = print_program(c.program);
+                   if (a.json) {
+                     nlohmann::ordered_json p;
+                     p["workload"] = phase.workload();
+                     p["phase"] = phase.phase();
+                     p["kernels"] = c.kernels.size();
+                     p["verified"] = v.ok();
+                     for (const auto& [op, n] : c.free_ops) p["free_ops"][op] = n;
+                     for (const auto& [op, n] : c.host_ops) p["host_ops"][op] = n;
+                     for (const std::string& r : c.remarks) p["remarks"].push_back(r);
+                     j["phases"].push_back(p);
+                   } else if (a.out.empty()) {
+                     print_out(text);
+                   } else {
+                     write_file(a.out, text);
+                   }
+                   for (const Violation& x : v.violations)
+                     std::fprintf(stderr, "%s\n", fmt::format("{}: {}: {}", x.rule, x.where, x.message).c_str());
+                   std::fprintf(stderr, "%s\n",
+                                fmt::format("{}: {} kernels, {} buffers, {} semaphores; {}", phase.workload(),
+                                            c.kernels.size(), c.program.buffers.size(), c.program.semaphores.size(),
+                                            v.ok() ? fmt::format("verified over {} command instances", v.instances)
+                                                   : "REJECTED by the verifier")
+                                    .c_str());
+                   for (const auto& [op, n] : c.free_ops)
+                     std::fprintf(stderr, "  free: %s x %lld (a view of the same bytes)\n", op.c_str(),
+                                  static_cast<long long>(n));
+                   for (const auto& [op, n] : c.host_ops)
+                     std::fprintf(stderr, "  host: %s x %lld\n", op.c_str(), static_cast<long long>(n));
+                   if (!v.ok()) code = kMismatch;
+                 });
   if (a.json) print_out(j.dump(1) + "\n");
   return code;
 }
@@ -115,12 +126,23 @@ int map_command(const MapArgs& a) {
       const double us = 1e6 / static_cast<double>(machine.clocks[0].hz);
       const double gap = k.lower_bound > 0 ? k.cost.cycles / k.lower_bound - 1 : 0;
       if (a.json) {
-        j["kernels"].push_back({{"name", t.group}, {"kind", t.layer_kind}, {"mapping", k.mapping}, {"cycles", k.cost.cycles}, {"lower_bound_cycles", k.lower_bound},
-                                {"matrix_cycles", k.cost.matrix}, {"vector_cycles", k.cost.vector}, {"load_cycles", k.cost.load}, {"store_cycles", k.cost.store},
-                                {"shared_cycles", k.cost.shared}, {"bytes", k.cost.bytes}});
+        j["kernels"].push_back({{"name", t.group},
+                                {"kind", t.layer_kind},
+                                {"mapping", k.mapping},
+                                {"cycles", k.cost.cycles},
+                                {"lower_bound_cycles", k.lower_bound},
+                                {"matrix_cycles", k.cost.matrix},
+                                {"vector_cycles", k.cost.vector},
+                                {"load_cycles", k.cost.load},
+                                {"store_cycles", k.cost.store},
+                                {"shared_cycles", k.cost.shared},
+                                {"bytes", k.cost.bytes}});
       } else {
-        print_out(fmt::format("{} ({}): {:.1f} us, gap to the bound {:.1f} %\n  {}\n  matrix {:.0f}, vector {:.0f}, load {:.0f}, store {:.0f}, shared {:.0f} cycles; {:.0f} bytes moved\n",
-                              t.group, t.layer_kind, k.cost.cycles * us, gap * 100, k.mapping, k.cost.matrix, k.cost.vector, k.cost.load, k.cost.store, k.cost.shared, k.cost.bytes));
+        print_out(
+            fmt::format("{} ({}): {:.1f} us, gap to the bound {:.1f} %\n  {}\n  matrix {:.0f}, vector {:.0f}, load "
+                        "{:.0f}, store {:.0f}, shared {:.0f} cycles; {:.0f} bytes moved\n",
+                        t.group, t.layer_kind, k.cost.cycles * us, gap * 100, k.mapping, k.cost.matrix, k.cost.vector,
+                        k.cost.load, k.cost.store, k.cost.shared, k.cost.bytes));
       }
     }
   });

@@ -33,7 +33,10 @@ int list_command(const std::string& what, bool json) {
     }
   } else {
     const std::vector<std::string> known{"operations", "passes", "strategies"};
-    throw InputError(Diagnostic{{}, "list", "expected operations, passes or strategies, found '" + what + "'", nearest_name(what, known).value_or("")});
+    throw InputError(Diagnostic{{},
+                                "list",
+                                "expected operations, passes or strategies, found '" + what + "'",
+                                nearest_name(what, known).value_or("")});
   }
   print_out(json ? j.dump(1) + "\n" : text);
   return kOk;

@@ -35,8 +35,9 @@ void add_compiler(CLI::App* app, CompilerArgs& a) {
 }
 
 int dispatch(int argc, char** argv) {
-  CLI::App app{"Assay: compiles, proves and times AI models on accelerator descriptions, and ranks the designs.\n"
-               "Exit codes: 0 ok, 2 bad input, 3 infeasible, 4 mismatch, 70 internal error, 130 interrupted."};
+  CLI::App app{
+      "Assay: compiles, proves and times AI models on accelerator descriptions, and ranks the designs.\n"
+      "Exit codes: 0 ok, 2 bad input, 3 infeasible, 4 mismatch, 70 internal error, 130 interrupted."};
   app.require_subcommand(1);
   app.set_version_flag("--version", "assay 0.1.0");
   int code = 0;

@@ -46,7 +46,8 @@ std::string render(const Document& d, const std::string& format) {
   if (format == "markdown") return render_markdown(d);
   if (format == "text") return render_text(d);
   const std::vector<std::string> known{"html", "markdown", "text"};
-  throw InputError(Diagnostic{{}, "--format", "unknown format '" + format + "'", nearest_name(format, known).value_or("")});
+  throw InputError(
+      Diagnostic{{}, "--format", "unknown format '" + format + "'", nearest_name(format, known).value_or("")});
 }
 
 /// Lines of the two canonical descriptions that differ.
@@ -58,14 +59,18 @@ std::string machine_diff(const Machine& a, const Machine& b) {
   // Longest common subsequence: descriptions have a few hundred lines.
   std::vector<std::vector<int>> lcs(l.size() + 1, std::vector<int>(r.size() + 1, 0));
   for (std::size_t i = l.size(); i-- > 0;) {
-    for (std::size_t j = r.size(); j-- > 0;) lcs[i][j] = l[i] == r[j] ? lcs[i + 1][j + 1] + 1 : std::max(lcs[i + 1][j], lcs[i][j + 1]);
+    for (std::size_t j = r.size(); j-- > 0;)
+      lcs[i][j] = l[i] == r[j] ? lcs[i + 1][j + 1] + 1 : std::max(lcs[i + 1][j], lcs[i][j + 1]);
   }
   std::string out;
   std::size_t i = 0, j = 0;
   while (i < l.size() || j < r.size()) {
-    if (i < l.size() && j < r.size() && l[i] == r[j]) ++i, ++j;
-    else if (j == r.size() || (i < l.size() && lcs[i + 1][j] >= lcs[i][j + 1])) out += "- " + l[i++] + "\n";
-    else out += "+ " + r[j++] + "\n";
+    if (i < l.size() && j < r.size() && l[i] == r[j])
+      ++i, ++j;
+    else if (j == r.size() || (i < l.size() && lcs[i + 1][j] >= lcs[i][j + 1]))
+      out += "- " + l[i++] + "\n";
+    else
+      out += "+ " + r[j++] + "\n";
   }
   return out.empty() ? "the descriptions are equal\n" : out;
 }
@@ -96,7 +101,8 @@ void write_file(const std::string& path, const std::string& content) {
 }
 
 void print_out(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) throw InputError("stdout", "can't be written");
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw InputError("stdout", "can't be written");
 }
 
 SweepResult as_sweep(std::vector<PointResult> points, const std::string& name) {
@@ -122,13 +128,20 @@ void write_report(const SweepResult& sweep, const std::string& folder) {
 int report_command(const ReportArgs& a) {
   const SweepResult s = load_result(a.result);
   std::string text;
-  if (a.format == "csv") text = points_csv(s);
-  else if (a.format == "layers-csv") text = layers_csv(s);
-  else if (a.format == "json") text = to_json(s, 1);
-  else if (a.format == "text") text = ranking_text(s);
-  else text = render(build_report(s), a.format);
-  if (a.out.empty()) print_out(text);
-  else write_file(a.out, text);
+  if (a.format == "csv")
+    text = points_csv(s);
+  else if (a.format == "layers-csv")
+    text = layers_csv(s);
+  else if (a.format == "json")
+    text = to_json(s, 1);
+  else if (a.format == "text")
+    text = ranking_text(s);
+  else
+    text = render(build_report(s), a.format);
+  if (a.out.empty())
+    print_out(text);
+  else
+    write_file(a.out, text);
   return kOk;
 }
 
@@ -140,7 +153,8 @@ int diff_command(const DiffArgs& a) {
       MappingCache cache;
       std::vector<WeightedPhase> phases;
       for (const Workload& w : load_workloads(a.workload)) {
-        for (const WorkloadPhase& p : w.phases) phases.push_back({std::make_shared<PreparedPhase>(w.name, p, w.precision, 1), w.weight});
+        for (const WorkloadPhase& p : w.phases)
+          phases.push_back({std::make_shared<PreparedPhase>(w.name, p, w.precision, 1), w.weight});
       }
       PointOptions o;
       o.check = CheckLevel::statically;

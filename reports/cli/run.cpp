@@ -12,11 +12,16 @@ int run_command(const RunArgs& a) {
   const Machine machine = load(a.machine);
   std::vector<WeightedPhase> phases;
   for (const Workload& w : load_workloads(a.workload.workload, workload_options(a.workload))) {
-    for (const WorkloadPhase& p : w.phases) phases.push_back({std::make_shared<PreparedPhase>(w.name, p, w.precision, 1), w.weight});
+    for (const WorkloadPhase& p : w.phases)
+      phases.push_back({std::make_shared<PreparedPhase>(w.name, p, w.precision, 1), w.weight});
   }
   const std::vector<std::string> levels{"none", "static", "twin", "full"};
   const auto it = std::find(levels.begin(), levels.end(), a.check);
-  if (it == levels.end()) throw InputError(Diagnostic{{}, "--check", "expected none, static, twin or full, found '" + a.check + "'", nearest_name(a.check, levels).value_or("")});
+  if (it == levels.end())
+    throw InputError(Diagnostic{{},
+                                "--check",
+                                "expected none, static, twin or full, found '" + a.check + "'",
+                                nearest_name(a.check, levels).value_or("")});
   PointOptions o;
   o.compile = compile_options(a.compiler);
   o.cycle = !a.no_cycle;
@@ -32,7 +37,9 @@ int run_command(const RunArgs& a) {
   const SweepResult s = as_sweep({r}, a.workload.workload);
   if (!a.out.empty()) {
     write_report(s, a.out);
-    for (const WorkloadResult& w : r.workloads) write_file(fmt::format("{}/trace-{}{}.json", a.out, w.workload, w.phase == w.workload ? "" : "-" + w.phase), chrome_trace(w));
+    for (const WorkloadResult& w : r.workloads)
+      write_file(fmt::format("{}/trace-{}{}.json", a.out, w.workload, w.phase == w.workload ? "" : "-" + w.phase),
+                 chrome_trace(w));
     std::fprintf(stderr, "report: %s/report.html\n", a.out.c_str());
   }
   if (a.json) {
@@ -41,9 +48,11 @@ int run_command(const RunArgs& a) {
   }
   print_out(ranking_text(s));
   for (const WorkloadResult& w : r.workloads) {
-    print_out(fmt::format("{} {}: {:.4g} ms ({}), lower bound {:.4g} ms, utilisation {:.1f} %, bound by {}, {:.4g} mJ, check: {} {}\n", w.workload, w.phase,
-                          w.seconds * 1e3, w.cycle_seconds >= 0 ? "cycle model" : "analytical", w.lower_bound_seconds * 1e3, w.utilisation * 100, w.binding,
-                          w.energy_pj * 1e-9, w.check.level, w.check.passed ? "passed" : w.check.detail));
+    print_out(fmt::format(
+        "{} {}: {:.4g} ms ({}), lower bound {:.4g} ms, utilisation {:.1f} %, bound by {}, {:.4g} mJ, check: {} {}\n",
+        w.workload, w.phase, w.seconds * 1e3, w.cycle_seconds >= 0 ? "cycle model" : "analytical",
+        w.lower_bound_seconds * 1e3, w.utilisation * 100, w.binding, w.energy_pj * 1e-9, w.check.level,
+        w.check.passed ? "passed" : w.check.detail));
   }
   return kOk;
 }

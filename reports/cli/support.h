@@ -17,7 +17,7 @@ CompileOptions compile_options(const CompilerArgs& a);
 void write_file(const std::string& path, const std::string& content);
 /// First error of a folder that can't be made.
 void make_folder(const std::string& path);
-void print_out(const std::string& text);                 ///< to stdout, with an error when it can't be written
+void print_out(const std::string& text);  ///< to stdout, with an error when it can't be written
 /// One or more machines' results as a sweep: what reports are made from.
 SweepResult as_sweep(std::vector<PointResult> points, const std::string& name);
 /// report.html, report.md, result.json, points.csv, layers.csv in a folder.

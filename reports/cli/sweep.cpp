@@ -40,7 +40,8 @@ class ProgressLine {
     }
     const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
     const std::int64_t computed = p.done - p.reused;
-    const double eta = computed > 0 ? elapsed / static_cast<double>(computed) * static_cast<double>(p.total - p.done) : 0;
+    const double eta =
+        computed > 0 ? elapsed / static_cast<double>(computed) * static_cast<double>(p.total - p.done) : 0;
     const std::int64_t tenth = p.done * 10 / p.total;
     if (!terminal_ && tenth == shown_ && p.done != p.total) return;
     shown_ = tenth;
@@ -49,8 +50,10 @@ class ProgressLine {
     if (p.failed > 0) line += fmt::format(", {} not feasible", p.failed);
     if (p.done < p.total && p.done > 0) line += ", " + clock_text(eta) + " left";
     if (p.done == p.total) line += " in " + clock_text(elapsed);
-    if (terminal_) std::fprintf(stderr, "\r\033[K%s%s", line.c_str(), p.done == p.total ? "\n" : "");
-    else std::fprintf(stderr, "%s\n", line.c_str());
+    if (terminal_)
+      std::fprintf(stderr, "\r\033[K%s%s", line.c_str(), p.done == p.total ? "\n" : "");
+    else
+      std::fprintf(stderr, "%s\n", line.c_str());
   }
 
  private:
@@ -83,7 +86,10 @@ int sweep_command(const SweepArgs& a) {
   if (!a.check.empty()) {
     const std::vector<std::string> levels{"none", "static", "twin", "full"};
     if (std::find(levels.begin(), levels.end(), a.check) == levels.end()) {
-      throw InputError(Diagnostic{{}, "--check", "expected none, static, twin or full, found '" + a.check + "'", nearest_name(a.check, levels).value_or("")});
+      throw InputError(Diagnostic{{},
+                                  "--check",
+                                  "expected none, static, twin or full, found '" + a.check + "'",
+                                  nearest_name(a.check, levels).value_or("")});
     }
     spec.check = a.check;
   }
@@ -100,19 +106,25 @@ int sweep_command(const SweepArgs& a) {
   o.threads = a.threads;
   o.stop = &stop_asked;
   o.progress = [&](const SweepProgress& p) { line.show(p); };
-  if (!a.quiet) std::fprintf(stderr, "%s: %lld design points, results in %s\n", spec.name.c_str(), static_cast<long long>(space_size(spec)), out.c_str());
+  if (!a.quiet)
+    std::fprintf(stderr, "%s: %lld design points, results in %s\n", spec.name.c_str(),
+                 static_cast<long long>(space_size(spec)), out.c_str());
   const SweepResult result = run_sweep(spec, o);
   if (stop_asked) {
-    std::fprintf(stderr, "stopped; what was finished is in %s: the same command goes on from there\n", o.store_path.c_str());
+    std::fprintf(stderr, "stopped; what was finished is in %s: the same command goes on from there\n",
+                 o.store_path.c_str());
     return kInterrupted;
   }
   const std::string moved = movement(out + "/result.json", result);
   write_report(result, out);
-  if (a.json) print_out(to_json(result, 1) + "\n");
-  else print_out(ranking_text(result));
+  if (a.json)
+    print_out(to_json(result, 1) + "\n");
+  else
+    print_out(ranking_text(result));
   if (!moved.empty() && !a.json) print_out("\nSince the last run:\n" + moved);
   if (!a.quiet) std::fprintf(stderr, "report: %s/report.html\n", out.c_str());
-  const bool mismatch = std::any_of(result.points.begin(), result.points.end(), [](const PointResult& p) { return p.status == "mismatch"; });
+  const bool mismatch = std::any_of(result.points.begin(), result.points.end(),
+                                    [](const PointResult& p) { return p.status == "mismatch"; });
   return mismatch ? kMismatch : kOk;
 }
 

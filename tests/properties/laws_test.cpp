@@ -91,7 +91,8 @@ std::optional<Compiled> compiled(std::uint64_t seed, const Machine& machine) {
 
 void set_inputs(FunctionalMachine& fm, const Compiled& c) {
   for (const auto& [name, buffer] : c.model.program.inputs) fm.set(name, *c.inputs.at(name));
-  for (const auto& [name, buffer] : c.model.program.constants) fm.set(name, *c.model.graph.tensor(*c.model.graph.find_tensor(name)).value);
+  for (const auto& [name, buffer] : c.model.program.constants)
+    fm.set(name, *c.model.graph.tensor(*c.model.graph.find_tensor(name)).value);
 }
 
 void check_laws(const Machine& machine) {
@@ -148,7 +149,9 @@ void check_laws(const Machine& machine) {
 
 }  // namespace
 
-TEST_CASE("the laws hold for random graphs on a systolic core") { check_laws(parse_machine(kSystolic, "systolic.yaml")); }
+TEST_CASE("the laws hold for random graphs on a systolic core") {
+  check_laws(parse_machine(kSystolic, "systolic.yaml"));
+}
 
 TEST_CASE("the laws hold for random graphs on a grid of cores with shared memory and multicast") {
   check_laws(parse_machine(grid_machine(), "grid.yaml"));

@@ -43,9 +43,7 @@ std::optional<Include> parse_include(std::string_view line) {
   return Include{std::string(line.substr(i + 1, end - i - 1)), quoted};
 }
 
-bool is_source(const std::string& path) {
-  return path.ends_with(".h") || path.ends_with(".cpp");
-}
+bool is_source(const std::string& path) { return path.ends_with(".h") || path.ends_with(".cpp"); }
 
 /// Position of a file's folder on the road. core/compiler is a pair of files or a folder.
 std::optional<std::size_t> rank(const std::string& path) {
@@ -60,9 +58,7 @@ bool strangers(const std::string& a, const std::string& b) {
   return (a == "workloads" && b == "hwmodels") || (a == "hwmodels" && b == "workloads");
 }
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 bool has_word(std::string_view line, const std::string& word) {
   for (std::size_t i = line.find(word); i != line.npos; i = line.find(word, i + 1)) {
@@ -104,17 +100,16 @@ std::vector<std::string> walked_files(const fs::path& root) {
   static const std::set<std::string> skipped = {".git", ".cache", "build", "out", "node_modules"};
   std::vector<std::string> files;
   for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
-    if (it->is_directory() && skipped.contains(it->path().filename().string()))
-      it.disable_recursion_pending();
+    if (it->is_directory() && skipped.contains(it->path().filename().string())) it.disable_recursion_pending();
     if (it->is_regular_file()) files.push_back(fs::relative(it->path(), root).generic_string());
   }
   return files;
 }
 
 bool is_text(const std::string& path) {
-  static const std::set<std::string> extensions = {
-      "",     ".h",  ".cpp", ".cmake", ".txt", ".md",  ".yaml", ".yml", ".json", ".py",
-      ".mjs", ".js", ".ts",  ".css",   ".sh",  ".csv", ".html", ".asm", ".dot",  ".toml"};
+  static const std::set<std::string> extensions = {"",     ".h",    ".cpp",  ".cmake", ".txt", ".md",  ".yaml",
+                                                   ".yml", ".json", ".py",   ".mjs",   ".js",  ".ts",  ".css",
+                                                   ".sh",  ".csv",  ".html", ".asm",   ".dot", ".toml"};
   return extensions.contains(fs::path(path).extension().string());
 }
 
@@ -138,8 +133,7 @@ std::vector<std::string> include_violations(const std::string& path, std::string
     const auto other = rank(include->target);
     if (sees_all) {
       if (!other && !include->target.starts_with("tests/") && !include->target.starts_with("bench/")) {
-        found.push_back(
-            at(path, number, "'" + include->target + "' is not written from the repository root"));
+        found.push_back(at(path, number, "'" + include->target + "' is not written from the repository root"));
       }
       return;
     }
@@ -152,8 +146,8 @@ std::vector<std::string> include_violations(const std::string& path, std::string
       found.push_back(at(path, number, "this file is in no known folder, but includes one"));
     } else if (*other > *own || strangers(folders_in_order()[*own], folders_in_order()[*other])) {
       found.push_back(at(path, number,
-                         folders_in_order()[*own] + " must not include " + folders_in_order()[*other] +
-                             " ('" + include->target + "')"));
+                         folders_in_order()[*own] + " must not include " + folders_in_order()[*other] + " ('" +
+                             include->target + "')"));
     }
   });
   return found;

@@ -30,9 +30,7 @@ TEST_CASE("the walk over the tree sees its own source") {
   CHECK(std::find(files.begin(), files.end(), "assay") != files.end());
 }
 
-TEST_CASE("each folder includes only folders before it") {
-  CHECK(violations_in_tree(include_violations) == "");
-}
+TEST_CASE("each folder includes only folders before it") { CHECK(violations_in_tree(include_violations) == ""); }
 
 TEST_CASE("heavy headers stay in .cpp files, Boost.Graph in core/ir, and files stay short") {
   CHECK(violations_in_tree(weight_violations) == "");
