@@ -31,7 +31,7 @@ const TensorMap& PreparedModel::reference() const {
 }
 
 const TensorMap& PreparedModel::float_reference() const {
-  std::call_once(float_once_, [&] { float_reference_ = evaluate_graph(source, inputs); });
+  std::call_once(float_once_, [&] { float_reference_ = evaluate_graph(source(), inputs); });
   return float_reference_;
 }
 
@@ -44,11 +44,11 @@ const PreparedModel& PreparedPhase::get(bool twin) const {
   auto& slot = twin ? twin_ : full_;
   if (slot) return *slot;
   auto model = std::make_unique<PreparedModel>();
-  model->source = build(phase_, twin);
-  model->inputs = seeded_inputs(model->source, seed_);
+  model->source = [phase = phase_, twin] { return build(phase, twin); };
+  Graph passed = model->source();
+  model->inputs = seeded_inputs(passed, seed_);
   // Passes first: they fold what exports carry along, so that calibration and compilation see the model proper.
   PassContext context;
-  Graph passed = model->source;
   run_passes(passed, standard_pipeline(), {}, context);
   passed.compact();
   model->graph = at_precision(passed, precision_, model->inputs);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,8 +17,9 @@
 namespace assay {
 
 struct PreparedModel {
-  Graph source;  ///< as imported, float
-  Graph graph;   ///< after precision; what is compiled and what the program must equal
+  /// As imported, in floats; built again when asked for: its weights are the larger part of a model's memory.
+  std::function<Graph()> source;
+  Graph graph;  ///< after precision; what is compiled and what the program must equal
   bool quantised = false;
   TensorMap inputs;  ///< seeded
   std::vector<std::string> remarks;

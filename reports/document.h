@@ -60,7 +60,7 @@ struct Column {
   std::string help = {};  ///< one sentence, or empty
   bool bar = false;       ///< a ratio that reads better with a bar behind it
   bool code = false;      ///< a text in a notation: fixed pitch, on one line
-  bool keep = false;      ///< a text that gives way last where room is scarce
+  bool keep = false;      ///< a text that gives way last where room is scarce, and folds rather than being cut
 };
 
 struct Table {

@@ -153,7 +153,9 @@ ColumnFormat column_format(std::span<const double> values, Unit unit) {
   if (whole_units && (unit == Unit::capacity || unit == Unit::count || unit == Unit::number || unit == Unit::bytes))
     return f;
   f.decimals = top >= 99.995 ? 1 : top >= 9.9995 ? 2 : 3;
-  while (f.decimals < 4 && small > 0 && small * p.scale < 0.9995 * std::pow(10, 2 - f.decimals)) ++f.decimals;
+  // Four digits for all but the smallest tenth, as long as three decimals give them; three beyond.
+  const auto wants_more = [&](int digits) { return small * p.scale < 0.9995 * std::pow(10, digits - 1 - f.decimals); };
+  while (small > 0 && f.decimals < 4 && wants_more(f.decimals < 3 ? 4 : 3)) ++f.decimals;
   return f;
 }
 

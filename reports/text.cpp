@@ -51,6 +51,24 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
   return out + line + "\n";
 }
 
+/// Words on up to `max_lines` lines, the last one with what is left. Names must stay apart where they differ only at
+/// their ends, so they are folded rather than cut.
+std::vector<std::string> fold(const std::string& text, std::size_t width, std::size_t max_lines) {
+  std::vector<std::string> lines(1);
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = std::min(text.find(' ', i), text.size());
+    const std::string word = text.substr(i, end - i);
+    std::string& last = lines.back();
+    if (last.empty() || lines.size() == max_lines || display_width(last) + 1 + display_width(word) <= width) {
+      last += (last.empty() ? "" : " ") + word;
+    } else {
+      lines.push_back("  " + word);
+    }
+    i = end + 1;
+  }
+  return lines;
+}
+
 /// Heading in up to two lines: the unit, then the title split at the middle space.
 std::vector<std::string> heading_lines(const std::string& title) {
   if (display_width(title) <= 6) return {title};
@@ -181,7 +199,7 @@ void TextWriter::block(const Table& t) {
   };
   narrow();
   for (std::size_t c = 0; c < columns; ++c) {
-    if (t.columns[c].keep) least[c] = std::min<std::size_t>(least[c], 12);
+    if (t.columns[c].keep) least[c] = std::min<std::size_t>(least[c], 24);
   }
   narrow();
   const auto line = [&](auto&& cell) {
@@ -200,7 +218,17 @@ void TextWriter::block(const Table& t) {
     });
   }
   line([&](std::size_t c) { return std::string(width[c], '-'); });
-  for (std::size_t r = 0; r < rows; ++r) line([&](std::size_t c) { return cells[c][r]; });
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::vector<std::vector<std::string>> folded(columns);
+    std::size_t height = 1;
+    for (std::size_t c = 0; c < columns; ++c) {
+      folded[c] = t.columns[c].keep ? fold(cells[c][r], width[c], 3) : std::vector<std::string>{cells[c][r]};
+      height = std::max(height, folded[c].size());
+    }
+    for (std::size_t l = 0; l < height; ++l) {
+      line([&](std::size_t c) { return l < folded[c].size() ? folded[c][l] : std::string(); });
+    }
+  }
   if (t.rows.size() > rows) out_ += fmt::format("… {} more\n", counted(t.rows.size() - rows, "row"));
   out_ += "\n";
 }

@@ -121,6 +121,14 @@ TEST_CASE("the ranking fits 110 columns and carries no control characters") {
   CHECK(ranking_text(SweepResult{}) == "No design point is feasible.\n");
 }
 
+TEST_CASE("long names of designs are folded, so that they stay apart") {
+  SweepResult s = sample::sweep({.designs_per_family = 1, .layers = 2});
+  for (auto& p : s.points) p.design += " and=a_long_tail of=parameters that_ends=in_" + std::to_string(p.index);
+  const std::string text = ranking_text(s);
+  for (const auto& r : s.ranking) CHECK(text.find("in_" + std::to_string(r.point)) != text.npos);
+  for (const auto& line : lines(text)) CHECK(display_width(line) <= 110);
+}
+
 TEST_CASE("the whole report prints on a terminal") {
   for (const auto& line : lines(render_text(build_report(sample::hostile(), kNoGraphs), {.width = 100}))) {
     for (char c : line) CHECK(static_cast<unsigned char>(c) >= 0x20);

@@ -50,7 +50,8 @@ TEST_CASE("a column has one prefix, and enough decimals for all but its smallest
   CHECK(column_format(counts, Unit::count)(30) == "30");
   CHECK(column_format(counts, Unit::count).unit == "");
   const std::vector<double> sizes{4096, 1 << 20};
-  CHECK(column_format(sizes, Unit::capacity).unit == "MiB");
+  CHECK(column_format(sizes, Unit::capacity).unit == "KiB");
+  CHECK(column_format(sizes, Unit::capacity)(1 << 20) == "1024");
   CHECK(column_format({}, Unit::seconds)(0) == "0.000");
 }
 

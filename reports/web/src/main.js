@@ -40,7 +40,11 @@ function makeLazy(data) {
     }
   }, { rootMargin: "400px" });
   const all = [...document.querySelectorAll("[data-chart], [data-drawing]")];
-  for (const element of all) observer.observe(element);
+  for (const element of all) {
+    // What is on the screen at the start needs no waiting for the observer.
+    if (visible(element) && element.getBoundingClientRect().top < innerHeight + 400) make(element);
+    else observer.observe(element);
+  }
   return () => all.filter(visible).forEach(make);
 }
 
