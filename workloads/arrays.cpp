@@ -95,7 +95,7 @@ Tensor read_npy(const std::string& path) {
   if (have != need) fail(path, fmt::format("{} bytes of data, but {} needs {}", have, to_string(tensor_type), need));
   Tensor t(tensor_type);
   const auto out = t.bytes();
-  std::memcpy(out.data(), bytes.data() + prefix + length, need);
+  if (need > 0) std::memcpy(out.data(), bytes.data() + prefix + length, need);
   if (descr[0] == '>') {
     const auto width = static_cast<std::size_t>(storage_size(type->dtype));
     for (std::size_t i = 0; i + width <= out.size(); i += width) std::reverse(&out[i], &out[i] + width);

@@ -38,7 +38,7 @@ void spend(const onnx::TensorProto& proto, const TensorSource& source, std::int6
 /// Elements as they lie in the file → elements as Tensor stores them.
 void unpack(const std::string& raw, Tensor& t) {
   if (!four_bit(t.dtype())) {
-    std::memcpy(t.bytes().data(), raw.data(), raw.size());
+    if (!raw.empty()) std::memcpy(t.bytes().data(), raw.data(), raw.size());
     return;
   }
   const auto put = [&](std::int64_t i, unsigned nibble) {

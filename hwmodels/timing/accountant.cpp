@@ -109,12 +109,18 @@ void Accountant::run(Owner owner, std::size_t group, std::int64_t start, std::in
     frontier_ = end;
   }
   give(owner, group, mine);
+  // Vector time stays whole: a matrix command may take it back later. Matrix time is divided, in this order.
   if (owner != Owner::matrix) return;
   LossBreakdown& loss = accounts_[group].loss;
-  const std::int64_t ideal = std::min(mine, instance.ideal), padding = std::min(mine - ideal, instance.padding);
-  loss.fill_drain -= ideal + padding;
-  loss.ideal_compute += ideal;
-  loss.padding += padding;
+  const auto move = [&](std::int64_t part, std::int64_t& to) {
+    const std::int64_t n = std::min(mine, part);
+    mine -= n;
+    loss.fill_drain -= n;
+    to += n;
+  };
+  move(instance.ideal, loss.ideal_compute);
+  move(instance.padding, loss.padding);
+  move(instance.stall, loss.exposed_memory);
 }
 
 void Accountant::tail(std::size_t group, std::int64_t end, Owner cause) {

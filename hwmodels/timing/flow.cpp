@@ -59,6 +59,20 @@ class Builder {
     }
   }
 
+  void check_affines(const Command& c) {
+    for (const IterDim& d : c.iter) {
+      check_affine(d.origin);
+      if (d.extent.available) check_affine(*d.extent.available);
+    }
+    for (const Affine& a : c.accumulate_unless_zero) check_affine(a);
+    const auto operand = [&](const Operand& o) {
+      if (o.ring) check_affine(o.ring->sequence);
+      for (const ViewDim& d : o.dims) check_affine(d.offset);
+    };
+    for (const Operand& o : c.in) operand(o);
+    operand(c.out);
+  }
+
   FlowNode& push(FlowNode::Kind kind, std::size_t index) {
     flow_.nodes.push_back(
         {kind, static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(flow_.nodes.size() + 1)});
@@ -140,13 +154,13 @@ class Builder {
 
   void command(const Stmt& s) {
     if (const auto* c = std::get_if<Command>(&s.node)) {
+      check_affines(*c);
       flow_.models.emplace_back(program_, *flow_.machine, *c, flow_.base, flow_.options);
     } else {
       flow_.models.emplace_back(program_, *flow_.machine, std::get<HostCommand>(s.node), flow_.base, flow_.options);
     }
     CommandModel& m = flow_.models.back();
     flow_.remote = flow_.remote || m.leader().any();
-    for (const Predicate& p : m.predicates()) check_affine(*p.affine);
     flow_.model_loops.push_back(open_);
     push(FlowNode::Kind::command, flow_.models.size() - 1);
     touch(m.engine_id(), std::nullopt, m.group());

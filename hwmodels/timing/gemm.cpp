@@ -136,7 +136,9 @@ PeNest pe_nest(const Command& c, const MatrixUnit& unit, std::span<const std::in
     apply(c.array->on_rows, unit.rows, "rows");
     apply(c.array->on_cols, unit.cols, "columns");
     for (const int d : c.array->order)
-      if (d >= 0 && static_cast<std::size_t>(d) < extents.size()) nest.order.push_back(d);
+      if (d >= 0 && static_cast<std::size_t>(d) < extents.size() &&
+          std::find(nest.order.begin(), nest.order.end(), d) == nest.order.end())
+        nest.order.push_back(d);
   }
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const int dim = static_cast<int>(d);

@@ -59,6 +59,19 @@ MemoryId memory_of(const Program& program, const Machine& machine, BufferId id) 
   return m;
 }
 
+void check_operand(const Program& program, const Machine& machine, const Command& c, const Operand& o) {
+  memory_of(program, machine, o.buffer);
+  for (const ViewDim& d : o.dims) {
+    if (d.index_operand && (*d.index_operand < 0 || static_cast<std::size_t>(*d.index_operand) >= c.in.size()))
+      throw InputError("program",
+                       "a view gathers through operand " + std::to_string(*d.index_operand) + ", which does not exist");
+    for (const auto& [dim, coefficient] : d.iter)
+      if (dim < 0 || static_cast<std::size_t>(dim) >= c.iter.size())
+        throw InputError("program", "a view names iteration dimension " + std::to_string(dim) + " of " +
+                                        std::to_string(c.iter.size()));
+  }
+}
+
 bool opcode_fits(Opcode opcode, EngineKind kind) {
   switch (opcode) {
     case Opcode::copy:
@@ -114,8 +127,8 @@ CommandModel::CommandModel(const Program& program, const Machine& machine, const
   if (command.in.empty() || (command.opcode == Opcode::copy && command.in.size() > 2))
     throw InputError(
         "program", "a command on engine '" + engine_->name + "' has " + std::to_string(command.in.size()) + " inputs");
-  for (const Operand& o : command.in) memory_of(program, machine, o.buffer);
-  memory_of(program, machine, command.out.buffer);
+  for (const Operand& o : command.in) check_operand(program, machine, command, o);
+  check_operand(program, machine, command, command.out);
   if (command.opcode == Opcode::copy)
     path_ = path_of(machine, *engine_, memory_of(program, machine, command.in[0].buffer),
                     memory_of(program, machine, command.out.buffer), base, options.all_ideal);
@@ -203,15 +216,7 @@ Instance CommandModel::build(std::span<const std::int64_t> vars) const {
     v.extents = c.extents;
     for (const ViewDim& d : o.dims) {
       v.offsets.push_back(evaluate(d.offset, vars));
-      if (d.index_operand) {
-        if (*d.index_operand < 0 || static_cast<std::size_t>(*d.index_operand) >= command_->in.size())
-          throw InputError("program", "a view gathers through operand " + std::to_string(*d.index_operand) +
-                                          ", which does not exist");
-        v.index = &command_->in[static_cast<std::size_t>(*d.index_operand)];
-      }
-      for (const auto& [dim, coefficient] : d.iter)
-        if (dim < 0 || static_cast<std::size_t>(dim) >= c.extents.size())
-          throw InputError("program", "a view names iteration dimension " + std::to_string(dim));
+      if (d.index_operand) v.index = &command_->in[static_cast<std::size_t>(*d.index_operand)];
     }
     return v;
   };
@@ -303,6 +308,7 @@ void CommandModel::time_compute(Instance& x, const ConcreteCommand& c) const {
     slowest = std::max({slowest, p.read, p.write});
   }
   const std::int64_t tail = x.latency - x.occupancy;
+  x.stall = std::max<std::int64_t>(0, slowest - x.occupancy);
   x.occupancy = std::max(x.occupancy, slowest);
   x.latency = std::max(x.latency, x.occupancy + (slowest == x.occupancy ? tail : 0));
   x.bound = x.occupancy;

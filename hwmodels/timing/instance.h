@@ -29,6 +29,7 @@ struct Instance {
   std::int64_t bound = 0;      ///< ticks of engine time that no sharing or latency can undercut
   std::int64_t ideal = 0;      ///< matrix: useful MACs at the peak rate
   std::int64_t padding = 0;    ///< matrix: the slots spent on padding
+  std::int64_t stall = 0;      ///< matrix: occupancy due to operands and results at their memories' ports
   std::vector<PortUse> ports;  ///< compute commands
   // Copies.
   std::int64_t bytes = 0;          ///< through the stations (the larger of read and written)

@@ -96,7 +96,12 @@ TEST_CASE("structural faults are named") {
   CHECK(broken([](Program& p) { first_command(p.body).in.clear(); }) ==
         "program: a command on engine 'dma.load' has 0 inputs");
   CHECK(broken([](Program& p) { first_command(p.body).in[0].dims[0].offset = Affine::of(VarId(std::size_t{40})); }) ==
-        "no error");  // without a fill the offset decides nothing that is timed
+        "program: an expression uses variable 40 outside its loop");
+  CHECK(broken([](Program& p) {
+          first_command(p.body).in[0].dims[0].iter = {{5, 1}};
+        }) == "program: a view names iteration dimension 5 of 2");
+  CHECK(broken([](Program& p) { first_command(p.body).in[0].dims[0].index_operand = 3; }) ==
+        "program: a view gathers through operand 3, which does not exist");
   CHECK(broken([](Program& p) {
           first_command(p.body).iter[0].extent.available = Affine::of(VarId(std::size_t{40}));
         }) == "program: an expression uses variable 40 outside its loop");
