@@ -11,6 +11,7 @@
 #include "core/isa/text.h"
 #include "core/isa/verify.h"
 #include "core/spec/peak.h"
+#include "explorers/fingerprint.h"
 #include "explorers/whatif.h"
 #include "hwmodels/energy.h"
 #include "hwmodels/timing.h"
@@ -47,22 +48,21 @@ std::string busiest(const std::vector<ResourceTime>& resources) {
   return it == resources.end() ? "none" : it->name;
 }
 
-/// Peak of the matrix units for what the model multiplies (the best rate of any type it uses is not known here, so
-/// the rate of 8-bit or, failing that, the unit's first type).
+/// MACs per second of all cores at the type that most of the model's products have.
 double peak_macs_per_s(const Machine& m, const CompiledModel& c) {
-  double peak = 0;
-  DType operand = DType::i8;
-  for (const TensorId t : c.graph.tensors()) {
-    const GraphTensor& gt = c.graph.tensor(t);
-    if (gt.kind == TensorKind::constant && gt.type.shape.size() >= 2 && gt.type.bytes() > 1024) {
-      operand = gt.type.dtype;
-      break;
-    }
+  std::map<DType, std::int64_t> by_type;
+  for (const CompiledKernel& k : c.kernels) {
+    if (k.contraction) by_type[k.operand] += k.macs;
   }
+  if (by_type.empty()) return 0;
+  const DType operand = std::max_element(by_type.begin(), by_type.end(), [](const auto& a, const auto& b) {
+                          return a.second < b.second;
+                        })->first;
+  double peak = 0;
   for (const MatrixUnit& u : m.matrix_units) {
     const MatrixType* t = u.type_for(operand);
-    const double rate = t != nullptr ? t->rate : u.types.empty() ? 1 : u.types.front().rate;
-    peak += static_cast<double>(u.macs_per_cycle()) * u.count * rate *
+    if (t == nullptr) continue;
+    peak += static_cast<double>(u.macs_per_cycle()) * u.count * t->rate *
             static_cast<double>(m.clocks[static_cast<std::size_t>(u.clock)].hz) * static_cast<double>(m.grid.cores());
   }
   return peak;
@@ -155,12 +155,24 @@ class PhaseEvaluation {
     r.program_sha256 = sha256_hex(print_program(p));
     r.remarks = compiled_.remarks;
     r.notes = t.notes;
+    note_states(r);
     if (options_.detail) detail(r, t, analytical);
     check(r);
     return r;
   }
 
  private:
+  void note_states(WorkloadResult& r) const {
+    for (const TensorId t : compiled_.graph.inputs()) {
+      const GraphTensor& state = compiled_.graph.tensor(t);
+      if (state.state_alias.empty()) continue;
+      r.notes.push_back(
+          fmt::format("state '{}': its new part '{}' is written as an output of its own; placing it inside the "
+                      "state's memory is not compiled",
+                      state.name, state.state_alias));
+    }
+  }
+
   /// Weighted by time: how far the searched mappings are from what no mapping could beat.
   void mapping_gap(WorkloadResult& r) const {
     double cycles = 0, bound = 0;
@@ -321,7 +333,7 @@ void totals(PointResult& p) {
 
 }  // namespace
 
-std::string model_version() { return "assay 0.1.0, results 1"; }
+std::string model_version() { return std::string("assay 0.1.0, sources ") + source_fingerprint(); }
 
 PointResult evaluate_point(const Machine& machine, const std::vector<WeightedPhase>& phases,
                            const PointOptions& options, MappingCache& cache) {

@@ -100,7 +100,8 @@ class SweepRun {
     inputs_hash_.update(options_.compile.describe())
         .update(model_version())
         .update(spec_.check)
-        .update(static_cast<std::int64_t>(spec_.seed));
+        .update(static_cast<std::int64_t>(spec_.seed))
+        .update(spec_.full_check_macs);
     inputs_key_ = inputs_hash_.hex();
   }
 
@@ -146,7 +147,8 @@ class SweepRun {
     std::string key;
     try {
       const Machine machine = load_machine(m.path, d.overrides);
-      key = Sha256().update(print_machine(machine)).update(inputs_key_).hex();
+      const bool cycle = stage != Stage::timed || static_cast<std::int64_t>(designs_.size()) <= spec_.cycle_points;
+      key = Sha256().update(print_machine(machine)).update(inputs_key_).update(std::int64_t{cycle}).hex();
       if (store_) {
         if (const auto found = store_->find(key + name(stage))) {
           r = point_from_json(*found);
@@ -156,7 +158,7 @@ class SweepRun {
       if (!reused) {
         PointOptions o;
         o.compile = options_.compile;
-        o.cycle = stage != Stage::timed || static_cast<std::int64_t>(designs_.size()) <= spec_.cycle_points;
+        o.cycle = cycle;
         o.detail = stage != Stage::timed;
         o.recompile_gains = stage != Stage::timed;
         o.check = level(spec_.check);

@@ -13,6 +13,7 @@
 
 #include "core/base/check.h"
 #include "core/base/error.h"
+#include "core/ops/onnx_types.h"
 #include "core/ops/op.h"
 #include "workloads/onnx_constants.h"
 #include "workloads/onnx_flat.h"
@@ -289,7 +290,9 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& name, const s
   }
 }
 
-Graph import_onnx(const std::string& path, const ImportOptions& options) {
+namespace {
+
+std::string read_model(const std::string& path, const ImportOptions& options) {
   std::error_code error;
   if (!fs::exists(path, error)) fail(path, {}, "no such file");
   if (!fs::is_regular_file(path, error)) fail(path, {}, "not a regular file");
@@ -301,7 +304,27 @@ Graph import_onnx(const std::string& path, const ImportOptions& options) {
   std::string bytes(static_cast<std::size_t>(size), '\0');
   std::ifstream in(path, std::ios::binary);
   if (error || !in || !in.read(bytes.data(), size)) fail(path, {}, "can't be read");
-  return import_onnx_bytes(bytes, path, fs::path(path).parent_path().string(), options);
+  return bytes;
+}
+
+}  // namespace
+
+Graph import_onnx(const std::string& path, const ImportOptions& options) {
+  return import_onnx_bytes(read_model(path, options), path, fs::path(path).parent_path().string(), options);
+}
+
+std::vector<std::string> external_files(const std::string& path) {
+  const onnx::ModelProto model = parse(read_model(path, {}), path);
+  std::set<std::string> files;
+  for (const onnx::TensorProto& t : model.graph().initializer()) {
+    for (const auto& entry : t.external_data()) {
+      if (entry.key() != "location") continue;
+      const fs::path file = fs::path(path).parent_path() / entry.value();
+      std::error_code error;
+      if (fs::is_regular_file(file, error)) files.insert(file.lexically_normal().string());
+    }
+  }
+  return {files.begin(), files.end()};
 }
 
 }  // namespace assay

@@ -37,6 +37,10 @@ inline constexpr std::int64_t kNewestOpset = 24;
 /// that is missing, too short or outside the model's folder. O(file + nodes · log nodes + folded elements).
 Graph import_onnx(const std::string& path, const ImportOptions& options = {});
 
+/// Files beside the model that its initialisers lie in, sorted: they belong to the model's identity as much as the
+/// model file. Those that do not exist are left out (importing says so where they are needed).
+std::vector<std::string> external_files(const std::string& path);
+
 /// The same from memory. `name` stands for the file in messages, `folder` is where external data lies.
 Graph import_onnx_bytes(std::string_view bytes, const std::string& name, const std::string& folder,
                         const ImportOptions& options = {});

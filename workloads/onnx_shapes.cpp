@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/ops/onnx_types.h"
 #include "workloads/onnx_tensor.h"
 
 namespace assay {

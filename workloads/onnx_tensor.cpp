@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "core/ops/onnx_types.h"
 
 namespace assay {
 namespace {
@@ -138,43 +139,6 @@ void read_fields(const onnx::TensorProto& proto, const TensorSource& source, Ten
 }
 
 }  // namespace
-
-std::optional<DType> dtype_from_onnx(int data_type) {
-  switch (data_type) {
-    case 1:
-      return DType::f32;
-    case 2:
-      return DType::u8;
-    case 3:
-      return DType::i8;
-    case 4:
-      return DType::u16;
-    case 5:
-      return DType::i16;
-    case 6:
-      return DType::i32;
-    case 7:
-      return DType::i64;
-    case 9:
-      return DType::boolean;
-    case 10:
-      return DType::f16;
-    case 11:
-      return DType::f64;
-    case 12:
-      return DType::u32;
-    case 13:
-      return DType::u64;
-    case 16:
-      return DType::bf16;
-    case 21:
-      return DType::u4;  // since ONNX 1.16
-    case 22:
-      return DType::i4;
-    default:
-      return std::nullopt;
-  }
-}
 
 std::string onnx_type_name(int data_type) {
   if (const auto t = dtype_from_onnx(data_type)) return std::string(name(*t));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "core/ir/tensor.h"
@@ -15,8 +14,6 @@ namespace assay {
 /// More elements than any tensor of a model has; products of sizes stay far from overflow below it.
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
-/// ONNX element type number → dtype; nothing for strings, complex numbers, float8 and whatever else has no dtype.
-std::optional<DType> dtype_from_onnx(int data_type);
 std::string onnx_type_name(int data_type);  ///< `string`, `float8e4m3fn`, `type 99`
 
 /// Where external data may be read from, and how much of everything.

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "workloads/model_spec.h"
+#include "workloads/onnx_import.h"
 #include "workloads/workload_reader.h"
 
 namespace assay {
@@ -38,7 +39,10 @@ Workload make_workload(WorkloadSpec spec, const std::string& file, const Workloa
   w.precision = options.precision.value_or(spec.precision);
   w.latency_limit_s = spec.latency_limit_s;
   if (!file.empty()) w.sources.push_back(source(file));
-  if (!spec.onnx.empty()) w.sources.push_back(source(spec.onnx));
+  if (!spec.onnx.empty()) {
+    w.sources.push_back(source(spec.onnx));
+    for (const std::string& external : external_files(spec.onnx)) w.sources.push_back(source(external));
+  }
   for (PhaseSpec& p : spec.phases) w.phases.push_back(make_phase(std::move(p), spec.name));
   return w;
 }

@@ -138,6 +138,7 @@ CompiledModel compile(Graph graph, const Machine& machine, const CompileOptions&
     ck.host = kernel.host_node.has_value();
     ck.macs = kernel.macs();
     ck.contraction = kernel.has_contraction();
+    if (ck.contraction) ck.operand = kernel.tensors[static_cast<std::size_t>(kernel.nests[0].ins[0].tensor)].type.dtype;
     if (ck.host) {
       ++host[kernel.layer_kind];
       ck.mapping = "host";

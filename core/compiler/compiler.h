@@ -47,6 +47,7 @@ struct CompiledKernel {
   bool host = false;
   bool dma_only = false;
   bool contraction = false;
+  DType operand = DType::f32;  ///< of the contraction
 };
 
 struct CompiledModel {

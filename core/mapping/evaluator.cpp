@@ -13,20 +13,6 @@
 namespace assay {
 namespace {
 
-bool moves_bytes_only(const Kernel& k) {
-  return std::all_of(k.nests.begin(), k.nests.end(), [&](const KernelNest& n) {
-    return n.combine == Combine::none && !n.contraction && n.body.is_identity() &&
-           k.tensors[static_cast<std::size_t>(n.out.tensor)].kind == KernelTensorKind::output &&
-           k.tensors[static_cast<std::size_t>(n.ins[0].tensor)].type.dtype ==
-               k.tensors[static_cast<std::size_t>(n.out.tensor)].type.dtype;
-  });
-}
-
-[[noreturn]] void no_path(const Kernel& k, const KernelTensor& t, const char* what, const std::string& from) {
-  throw Infeasible(fmt::format("kernel '{}': tensor '{}': no memory of a core {} and is joined to '{}' by a dma link",
-                               k.name, t.name, what, from));
-}
-
 /// One grid axis seen from the splits: how many cores along it hold the same part of a tensor.
 struct SplitView {
   bool row;
@@ -43,216 +29,6 @@ struct SplitView {
 };
 
 }  // namespace
-
-Kernel with_drain(Kernel k, const MapEnvironment& env) {
-  if (env.grid.cores() > 1 &&
-      std::none_of(k.dims.begin(), k.dims.end(), [](const KernelDim& d) { return !d.reduction; })) {
-    // Work that can't be divided is given a dimension of one, so that one core does it and the others stand by.
-    k.dims.push_back({"one", 1, false});
-    for (KernelNest& nest : k.nests) {
-      nest.dims.push_back({"one", 1, false});
-      nest.shared.push_back(static_cast<int>(k.dims.size()) - 1);
-    }
-  }
-  if (!k.has_contraction()) return k;
-  KernelNest& main = k.nests.front();
-  const auto psum = static_cast<std::size_t>(main.out.tensor);
-  const MemoryId memory = accumulator_memory(env);
-  const bool accumulator = memory.valid() && env.memories[memory.index()].kind == MemoryKind::accumulator;
-  const DType wide = main.accumulator;
-  if (k.tensors[psum].kind == KernelTensorKind::output) {
-    if (!accumulator && k.tensors[psum].type.dtype == wide) return k;  // results are stored from where they are
-    KernelNest drain;
-    std::vector<int> renumber(main.dims.size(), -1);
-    for (std::size_t i = 0; i < main.dims.size(); ++i) {
-      if (main.dims[i].reduction) continue;
-      renumber[i] = static_cast<int>(drain.dims.size());
-      drain.dims.push_back(main.dims[i]);
-      drain.shared.push_back(main.shared[i]);
-    }
-    drain.out = main.out;
-    for (AccessDim& d : drain.out.dims) {
-      for (auto& [dim, c] : d.terms) dim = renumber[static_cast<std::size_t>(dim)];
-    }
-    KernelTensor internal = k.tensors[psum];
-    internal.name += ".acc";
-    internal.kind = KernelTensorKind::internal;
-    internal.graph_tensor = {};
-    internal.type.dtype = wide;
-    const int index = static_cast<int>(k.tensors.size());
-    const DType out_type = k.tensors[psum].type.dtype;
-    k.tensors.push_back(internal);
-    main.out.tensor = index;
-    KernelAccess read = drain.out;
-    read.tensor = index;
-    drain.ins.push_back(read);
-    const int v = drain.body.input(0, wide);
-    if (out_type != wide) drain.body.push(ScalarOp::cast, out_type, v);
-    drain.accumulator = wide;
-    k.nests.push_back(std::move(drain));
-    return k;
-  }
-  if (k.tensors[psum].type.dtype == wide) return k;
-  // Partial sums stay wide; readers see them rounded to the tensor's own type, as the graph says.
-  const DType narrow = k.tensors[psum].type.dtype;
-  k.tensors[psum].type.dtype = wide;
-  for (std::size_t n = 1; n < k.nests.size(); ++n) {
-    KernelNest& nest = k.nests[n];
-    for (std::size_t i = 0; i < nest.ins.size(); ++i) {
-      if (nest.ins[i].tensor != static_cast<int>(psum)) continue;
-      Body rounding;
-      rounding.push(ScalarOp::cast, narrow, rounding.input(0, wide));
-      std::vector<int> identity(nest.ins.size());
-      std::iota(identity.begin(), identity.end(), 0);
-      nest.body = substitute(nest.body, static_cast<int>(i), rounding, identity, {static_cast<int>(i)});
-    }
-  }
-  return k;
-}
-
-Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnvironment& env) : k_(k), env_(env) {
-  if (k.dims.size() > kMaxDims || k.tensors.size() > kMaxTensors) {
-    throw Infeasible(fmt::format("kernel '{}' has {} dimensions and {} tensors; the mapper handles {} and {}", k.name,
-                                 k.dims.size(), k.tensors.size(), kMaxDims, kMaxTensors));
-  }
-  for (std::size_t d = 0; d < k.dims.size(); ++d) {
-    if (k.dims[d].reduction) reduction_ |= 1U << d;
-  }
-  if (k.has_contraction()) classes_ = dim_classes(k.nests.front());
-  shapes_.resize(k.tensors.size());
-  plans_.resize(k.tensors.size());
-  for (std::size_t t = 0; t < k.tensors.size(); ++t) {
-    shapes_[t].shape = k.tensors[t].type.shape;
-    plans_[t].element_bytes = std::max(1, bits(k.tensors[t].type.dtype) / 8);
-    plans_[t].home = homes.home[t];
-  }
-  const auto add_access = [&](const KernelNest& nest, const KernelAccess& a) {
-    std::vector<Axis> axes;
-    for (const AccessDim& d : a.dims) {
-      Axis axis{d.offset, d.offset, 0, {}};
-      for (const auto& [dim, c] : d.terms) {
-        const int shared = nest.shared[static_cast<std::size_t>(dim)];
-        const std::int64_t extent = nest.dims[static_cast<std::size_t>(dim)].extent;
-        if (shared >= 0) {
-          axis.terms.push_back({shared, c});
-          plans_[static_cast<std::size_t>(a.tensor)].relevant |= 1U << shared;
-          if (nest.contraction) plans_[static_cast<std::size_t>(a.tensor)].main_relevant |= 1U << shared;
-        } else if (extent > 1) {
-          (c < 0 ? axis.lo : axis.hi) += c * (extent - 1);
-          axis.step = std::gcd(axis.step, std::abs(c));
-        }
-      }
-      axes.push_back(std::move(axis));
-    }
-    shapes_[static_cast<std::size_t>(a.tensor)].accesses.push_back(std::move(axes));
-  };
-  for (const KernelNest& nest : k.nests) {
-    for (const KernelAccess& a : nest.ins) add_access(nest, a);
-    add_access(nest, nest.out);
-  }
-  // Roles, memories and paths.
-  const bool contraction = k.has_contraction();
-  const auto name_of = [&](MemoryId m) { return env.memories[m.index()].name; };
-  dma_only_ = !contraction && moves_bytes_only(k);
-  for (std::size_t t = 0; t < k.tensors.size(); ++t) {
-    TensorPlan& p = plans_[t];
-    const KernelTensor& tensor = k.tensors[t];
-    const auto is = [&](const KernelAccess& a) { return a.tensor == static_cast<int>(t); };
-    if (contraction && is(k.nests[0].out))
-      p.use = TensorUse::psum;
-    else if (tensor.kind == KernelTensorKind::output)
-      p.use = TensorUse::output;
-    else if (tensor.kind == KernelTensorKind::internal)
-      p.use = TensorUse::temp;
-    else if (contraction && is(k.nests[0].ins[0]))
-      p.use = TensorUse::main_in0;
-    else if (contraction && is(k.nests[0].ins[1]))
-      p.use = TensorUse::main_in1;
-    else
-      p.use = TensorUse::side_input;
-    const bool local_home = p.home.valid() && env.memories[p.home.index()].scope == Scope::core;
-    switch (p.use) {
-      case TensorUse::psum:
-        p.memory = accumulator_memory(env);
-        if (!p.memory.valid()) no_path(k, tensor, "holds partial sums", "-");
-        if (tensor.kind == KernelTensorKind::output) {
-          // Stored from where they are accumulated (no accumulator memory on this machine).
-          if (local_home)
-            p.resident = true, p.memory = p.home;
-          else
-            p.path = env.store[p.home.index()][p.memory.index()];
-          if (!p.resident && !p.path.exists) no_path(k, tensor, "holds outputs", name_of(p.home));
-        }
-        break;
-      case TensorUse::temp:
-        p.memory = tile_memory(env, Role::output, MemoryId());
-        if (!p.memory.valid()) no_path(k, tensor, "holds outputs", "-");
-        break;
-      case TensorUse::output:
-        if (local_home) {
-          p.resident = true;
-          p.memory = p.home;
-          break;
-        }
-        p.memory = tile_memory(env, Role::output, p.home);
-        if (!p.memory.valid()) no_path(k, tensor, "holds outputs", name_of(p.home));
-        p.path = env.store[p.home.index()][p.memory.index()];
-        break;
-      default: {
-        const Role role = p.use == TensorUse::main_in1 ? Role::weight : Role::input;
-        if (local_home) {
-          p.resident = true;
-          p.memory = p.home;
-          break;
-        }
-        p.memory = tile_memory(env, role, p.home);
-        if (!p.memory.valid())
-          no_path(k, tensor, role == Role::weight ? "holds weights" : "holds inputs", name_of(p.home));
-        p.path = env.load[p.home.index()][p.memory.index()];
-      }
-    }
-  }
-  if (dma_only_) {
-    for (const TensorPlan& p : plans_) dma_only_ = dma_only_ && !p.resident;
-  }
-  // What the DMA engine moves by itself is loaded straight into the place it will be stored from.
-  if (dma_only_) {
-    for (TensorPlan& p : plans_) {
-      if (p.use == TensorUse::output) {
-        for (TensorPlan& in : plans_) {
-          if (in.use == TensorUse::side_input) {
-            in.path = env.load[in.home.index()][p.memory.index()];
-            if (!in.path.exists) dma_only_ = false;
-          }
-        }
-      }
-    }
-  }
-  for (const KernelNest& nest : k.nests) {
-    if (!is_gather(nest)) continue;
-    const auto table = static_cast<std::size_t>(nest.ins[0].tensor), out = static_cast<std::size_t>(nest.out.tensor);
-    if (!nest.body.is_identity() || plans_[table].resident || plans_[out].resident) {
-      throw Infeasible(fmt::format(
-          "kernel '{}': a gather is executed by a DMA engine and can only move elements from main memory", k.name));
-    }
-    plans_[table].gathered = true;
-    plans_[table].path = env.load[plans_[table].home.index()][plans_[out].memory.index()];
-    if (!plans_[table].path.exists) no_path(k, k.tensors[table], "holds outputs", name_of(plans_[table].home));
-  }
-  nest_cost_.assign(k.nests.size(), 0);
-  for (std::size_t n = 0; n < k.nests.size() && !dma_only_; ++n) {
-    if (k.nests[n].contraction || is_gather(k.nests[n])) continue;
-    if (env.vector.empty())
-      throw Infeasible(fmt::format("kernel '{}' needs a vector unit and the machine has none", k.name));
-    const VectorUnit& u = env.vector.front();
-    const double rate = [&] {
-      const auto it = u.types.find(k.nests[n].accumulator);
-      return it != u.types.end() && it->second > 0 ? it->second : 1.0;
-    }();
-    nest_cost_[n] = body_cost(u, k.nests[n].body) / rate / static_cast<double>(u.lanes * std::max(u.count, 1)) *
-                    env.vector_clock_ratio.front();
-  }
-}
 
 void Evaluator::set_spatial(const std::vector<SpatialSplit>& splits) {
   splits_ = splits;
@@ -516,12 +292,31 @@ std::int64_t Evaluator::whole(std::size_t tensor) const {
 }
 
 double Evaluator::lower_bound() const {
+  const auto cores = static_cast<double>(env_.grid.cores());
   double compute = 0;
   if (k_.has_contraction()) {
     const MatrixUnit& u = env_.matrix[unit_];
-    const MatrixType* type = u.type_for(k_.tensors[static_cast<std::size_t>(k_.nests[0].ins[0].tensor)].type.dtype);
-    compute = static_cast<double>(k_.macs()) / static_cast<double>(u.macs_per_cycle() * u.count * env_.grid.cores()) /
-              (type != nullptr ? type->rate : 1) * env_.matrix_clock_ratio[unit_];
+    const KernelNest& nest = k_.nests.front();
+    const DType operand = k_.tensors[static_cast<std::size_t>(nest.ins[0].tensor)].type.dtype;
+    const MatrixType* type = u.type_for(operand);
+    compute = static_cast<double>(k_.macs()) / static_cast<double>(u.macs_per_cycle() * u.count) /
+              (type != nullptr ? type->rate : 1);
+    if (u.style != ArrayStyle::pe_array) {
+      // Cutting dimensions never makes their rounding up to the array's sides smaller, so the whole at once is a bound;
+      // the constant parts (fill, issue) are left out, since cores may share the work.
+      std::vector<std::int64_t> extents;
+      for (const NestDim& d : nest.dims) extents.push_back(d.extent);
+      const double fixed = u.style == ArrayStyle::systolic ? static_cast<double>(2 * u.rows + u.cols) : 0;
+      compute = std::max(compute, contraction_cycles(u, operand, array_, extents, classes_) - fixed -
+                                      static_cast<double>(u.issue_cycles + u.pipeline_cycles));
+    }
+    compute *= env_.matrix_clock_ratio[unit_] / cores;
+  }
+  double vector = 0;
+  for (std::size_t n = 0; n < k_.nests.size(); ++n) {
+    double points = nest_cost_[n];
+    for (const NestDim& d : k_.nests[n].dims) points *= static_cast<double>(d.extent);
+    vector += points / cores;
   }
   double shared = 0;
   for (std::size_t t = 0; t < plans_.size(); ++t) {
@@ -529,10 +324,9 @@ double Evaluator::lower_bound() const {
     if (p.resident || p.gathered || !p.path.exists) continue;
     const double bytes =
         static_cast<double>(std::min(element_count(shapes_[t].shape), whole(t))) * static_cast<double>(p.element_bytes);
-    shared += bytes *
-              std::max(p.path.shared_cycles_per_byte, p.path.cycles_per_byte / static_cast<double>(env_.grid.cores()));
+    shared += bytes * std::max(p.path.shared_cycles_per_byte, p.path.cycles_per_byte / cores);
   }
-  return std::max(compute, shared);
+  return std::max({compute, vector, shared});
 }
 
 FlatMapping Evaluator::flatten(const Mapping& m) const {

@@ -27,7 +27,7 @@ struct WorkloadArgs {
 
 struct CompilerArgs {
   std::vector<std::string> disable_pass;
-  std::string dump_after, dump_dir = ".", stop_after;
+  std::string dump_after, dump_dir = ".";
   bool check_passes = false;
   bool no_fusion = false, no_residency = false, no_prefetch = false;
 };

@@ -63,7 +63,6 @@ CompileOptions compile_options(const CompilerArgs& a) {
   o.passes.disabled = a.disable_pass;
   o.passes.dump_after = a.dump_after;
   o.passes.dump_dir = a.dump_dir;
-  o.passes.stop_after = a.stop_after;
   o.passes.check_values = a.check_passes;
   o.fuse_epilogues = !a.no_fusion;
   o.residency = !a.no_residency;

@@ -30,6 +30,24 @@ TEST_CASE("points are ranked by the objective, and neighbours inside the error b
   CHECK(s.ranking[1].p_better_than_next > 0.999);
 }
 
+TEST_CASE("a design whose mapping could be much better is tied with the one before it") {
+  SweepResult s;
+  s.objective = "latency";
+  s.points = {point(1.0, 1, 1), point(1.5, 1, 1)};
+  for (PointResult& p : s.points) p.mapping_gap = 0;
+  rank(s);
+  CHECK_FALSE(s.ranking[0].tied_with_next);
+  s.points[1].mapping_gap = 1;  // perhaps only its mapping lost: down to 0.75 is possible
+  rank(s);
+  CHECK(s.ranking[0].tied_with_next);
+  // Uniform in [0.75, 1.5] against 1: better in two cases of three.
+  CHECK(s.ranking[0].p_better_than_next == doctest::Approx(2.0 / 3).epsilon(0.02));
+  s.objective = "energy";
+  s.points[1].energy_pj = 1.5;
+  rank(s);
+  CHECK_FALSE(s.ranking[0].tied_with_next);
+}
+
 TEST_CASE("a point that breaks a constraint or failed is not ranked") {
   SweepResult s;
   s.objective = "energy";
