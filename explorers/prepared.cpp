@@ -8,22 +8,31 @@
 
 namespace assay {
 
+namespace {
+
+bool has_all_values(const Graph& g) {
+  const auto all = g.tensors();
+  return std::none_of(all.begin(), all.end(),
+                      [&](TensorId t) { return g.tensor(t).kind == TensorKind::constant && !g.tensor(t).value; });
+}
+
+}  // namespace
+
 Graph at_precision(const Graph& g, const std::string& precision, const TensorMap& inputs) {
   if (precision == "native") return g;
   if (precision == "fp16") return convert_precision(g, DType::f16);
   if (precision == "bf16") return convert_precision(g, DType::bf16);
-  if (precision == "int8") return quantise_int8(g, {{inputs}}).graph;
+  if (precision == "int8") {
+    // Weights by shape only can't be run for their ranges: the structure is quantised, its scales are nominal.
+    const bool calibrate = has_all_values(g);
+    return quantise_int8(g, calibrate ? QuantiseOptions{{inputs}} : QuantiseOptions{}).graph;
+  }
   const std::vector<std::string> known{"native", "fp16", "bf16", "int8"};
   throw InputError(Diagnostic{
       {}, "precision", "unknown precision '" + precision + "'", nearest_name(precision, known).value_or("")});
 }
 
-bool PreparedModel::executable() const {
-  const auto all = graph.tensors();
-  return std::none_of(all.begin(), all.end(), [&](TensorId t) {
-    return graph.tensor(t).kind == TensorKind::constant && !graph.tensor(t).value;
-  });
-}
+bool PreparedModel::executable() const { return has_all_values(graph); }
 
 const TensorMap& PreparedModel::reference() const {
   std::call_once(once_, [&] { reference_ = evaluate_graph(graph, inputs); });

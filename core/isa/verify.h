@@ -26,6 +26,7 @@ struct VerifyOptions {
 struct VerifyResult {
   std::vector<Violation> violations;
   std::int64_t instances = 0;  ///< command instances walked
+  bool too_large = false;      ///< nothing was walked: over the budget even with loops cut (a violation says so)
   bool sampled = false;        ///< loops were cut
   bool ok() const { return violations.empty(); }
 };

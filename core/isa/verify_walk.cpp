@@ -105,6 +105,7 @@ class Walk {
         }
     }
     if (total() / 8 <= options_.max_instances) return true;
+    result_.too_large = true;
     list_.add("structure", nullptr, 0,
               fmt::format("{} instances are left even with loops cut to their ends; at most {} are walked", total(),
                           options_.max_instances));

@@ -118,7 +118,8 @@ TEST_CASE("a file cut anywhere is an error or a shorter graph, never a crash") {
   for (std::size_t n = 0; n < kText.size(); ++n) {
     CAPTURE(n);
     try {
-      parse_graph(kText.substr(0, n), "cut");
+      const Graph g = parse_graph(kText.substr(0, n), "cut");
+      CHECK(print_graph(parse_graph(print_graph(g), "again")) == print_graph(g));
     } catch (const InputError&) {
     }
   }

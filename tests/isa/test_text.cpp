@@ -336,7 +336,8 @@ TEST_CASE("damaged text gives an error or a program, never a crash") {
       }
     }
     try {
-      parse_program(bad, "damaged.asm");
+      const Program p = parse_program(bad, "damaged.asm");
+      CHECK(parse_program(print_program(p), "again.asm") == p);
     } catch (const InputError&) {
     }
   }

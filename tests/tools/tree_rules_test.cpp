@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
 
 namespace assay {
 namespace {
@@ -34,6 +38,32 @@ TEST_CASE("each folder includes only folders before it") { CHECK(violations_in_t
 
 TEST_CASE("heavy headers stay in .cpp files, Boost.Graph in core/ir, and files stay short") {
   CHECK(violations_in_tree(weight_violations) == "");
+}
+
+/// `name → headers` of every class and struct defined at the start of a line in a header.
+std::map<std::string, std::set<std::string>> types_in_headers() {
+  const std::filesystem::path root = ASSAY_SOURCE_DIR;
+  const std::regex definition("^(?:struct|class) ([A-Z][A-Za-z0-9]*)(?: final)?(?: : [^;{]*)? \\{");
+  std::map<std::string, std::set<std::string>> types;
+  for (const auto& file : project_files(root)) {
+    if (!file.ends_with(".h")) continue;
+    std::ifstream in(root / file);
+    for (std::string line; std::getline(in, line);) {
+      std::smatch match;
+      if (std::regex_search(line, match, definition)) types[match[1]].insert(file);
+    }
+  }
+  return types;
+}
+
+TEST_CASE("no two headers define types of one name: the linker would silently merge them") {
+  const auto types = types_in_headers();
+  CHECK(types.contains("Machine"));
+  for (const auto& [name, files] : types) {
+    std::string list;
+    for (const std::string& f : files) list += " " + f;
+    CHECK_MESSAGE(files.size() == 1, name << " is defined in" << list);
+  }
 }
 
 TEST_CASE("no unfinished-work marks and no machine paths in the tree") {
