@@ -157,8 +157,9 @@ struct HostCommand {
 struct Wait {
   EngineId engine;
   SemaphoreId semaphore;
-  std::int64_t count = 1;  ///< blocks until the core's semaphore holds this many, then takes them
+  std::int64_t count = 1;  ///< blocks until the core's counter holds this many, then takes them
   Axes leader;             ///< executed only by cores with coordinate 0 on these axes
+  Affine slot = {};        ///< which counter of the semaphore: slot mod Semaphore::slots; over loop variables only
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 struct Signal {
@@ -168,6 +169,7 @@ struct Signal {
   Axes leader;     ///< executed only by cores with coordinate 0 on these axes
   Axes to_all;     ///< to every core along these axes (itself included) …
   Axes to_leader;  ///< … or to the one with coordinate 0 on these axes
+  Affine slot = {};
   friend bool operator==(const Signal&, const Signal&) = default;
 };
 
@@ -217,9 +219,12 @@ struct TrailEntry {
   friend bool operator==(const TrailEntry&, const TrailEntry&) = default;
 };
 
+/// One counter, or several of one name. A ring buffer whose slots are released by several cores has a counter per
+/// slot: of one counter for all slots nobody could tell which slot the tokens have released.
 struct Semaphore {
   std::string name;
-  std::int64_t initial = 0;
+  std::int64_t initial = 0;  ///< of each counter
+  std::int64_t slots = 1;
   friend bool operator==(const Semaphore&, const Semaphore&) = default;
 };
 

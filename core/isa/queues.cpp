@@ -151,6 +151,18 @@ void QueueCursor::settle() {
   }
 }
 
+SemaphoreCounters::SemaphoreCounters(const Program& program) : program_(&program) {
+  for (std::size_t s = 0; s < program.semaphores.size(); ++s) {
+    first_.push_back(owner_.size());
+    owner_.insert(owner_.end(), static_cast<std::size_t>(program.semaphores[s].slots), static_cast<std::uint32_t>(s));
+  }
+}
+
+std::string SemaphoreCounters::name(std::size_t counter) const {
+  const Semaphore& s = owner(counter);
+  return s.slots == 1 ? s.name : s.name + "[" + std::to_string(counter - first_[owner_[counter]]) + "]";
+}
+
 EngineId engine_of(const Stmt& leaf) {
   if (const auto* c = std::get_if<Command>(&leaf.node)) return c->engine;
   if (const auto* h = std::get_if<HostCommand>(&leaf.node)) return h->engine;

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/base/math.h"
 #include "core/isa/program.h"
 
 // A Program seen as what each engine executes: the nest restricted to the engine's leaves, flattened to steps.
@@ -55,6 +57,28 @@ class QueueCursor {
   const Queue* queue_;
   std::size_t at_ = 0;
   std::vector<std::int64_t> vars_;
+};
+
+/// The counters of one core, numbered: those of semaphore 0, of semaphore 1, …
+class SemaphoreCounters {
+ public:
+  /// Semaphores must have at least one slot (structure rule of the verifier).
+  explicit SemaphoreCounters(const Program& program);
+  std::size_t count() const { return owner_.size(); }
+  std::size_t first(SemaphoreId s) const { return first_[s.index()]; }
+  const Semaphore& owner(std::size_t counter) const { return program_->semaphores[owner_[counter]]; }
+  std::string name(std::size_t counter) const;  ///< `w.free`, or `w.free[1]` of several
+  template <class WaitOrSignal>
+  std::size_t at(const WaitOrSignal& s, std::span<const std::int64_t> vars) const {
+    const std::size_t first = first_[s.semaphore.index()];
+    const std::int64_t slots = program_->semaphores[s.semaphore.index()].slots;
+    return slots == 1 ? first : first + static_cast<std::size_t>(floor_mod(evaluate(s.slot, vars), slots));
+  }
+
+ private:
+  const Program* program_;
+  std::vector<std::size_t> first_;    ///< by semaphore
+  std::vector<std::uint32_t> owner_;  ///< by counter
 };
 
 EngineId engine_of(const Stmt& leaf);  ///< of a command, host command, wait or signal

@@ -175,6 +175,13 @@ class Parser {
     return reference<EngineTag>("engine", program_->engines, engine_index_);
   }
   BufferId buffer() { return reference<BufferTag>("buffer", program_->buffers, buffer_index_); }
+  Affine slot() {
+    if (!accept("slot")) return {};
+    word("(");
+    Affine a = affine();
+    word(")");
+    return a;
+  }
   SemaphoreId semaphore() { return reference<SemaphoreTag>("semaphore", program_->semaphores, semaphore_index_); }
 
   /// `[` items `]`, comma separated.
@@ -203,6 +210,7 @@ class Parser {
       s.name = any_name();
       word("=");
       s.initial = integer();
+      if (accept("slots")) s.slots = integer();
       p.semaphores.push_back(std::move(s));
     } else if (accept("step")) {
       p.steps.push_back(string());
@@ -498,6 +506,28 @@ class Parser {
     return l;
   }
 
+  Wait wait() {
+    Wait w;
+    w.engine = engine();
+    w.semaphore = semaphore();
+    w.slot = slot();
+    w.count = integer();
+    if (accept("leader")) w.leader = axes();
+    return w;
+  }
+
+  Signal signal() {
+    Signal s;
+    s.engine = engine();
+    s.semaphore = semaphore();
+    s.slot = slot();
+    s.count = integer();
+    if (accept("leader")) s.leader = axes();
+    if (accept("to_all")) s.to_all = axes();
+    if (accept("to_leader")) s.to_leader = axes();
+    return s;
+  }
+
   std::vector<Stmt> block() {
     static const std::vector<std::string> kWords = {"loop", "copy", "contract", "vector", "host", "wait", "signal"};
     std::vector<Stmt> stmts;
@@ -505,31 +535,19 @@ class Parser {
     while (!accept("}")) {
       const Token& t = peek();
       if (accept("loop")) {
-        stmts.push_back({loop()});
+        stmts.emplace_back().node.emplace<Loop>(loop());
       } else if (accept("copy")) {
-        stmts.push_back({command(Opcode::copy)});
+        stmts.emplace_back().node.emplace<Command>(command(Opcode::copy));
       } else if (accept("contract")) {
-        stmts.push_back({command(Opcode::contract)});
+        stmts.emplace_back().node.emplace<Command>(command(Opcode::contract));
       } else if (accept("vector")) {
-        stmts.push_back({command(Opcode::vector)});
+        stmts.emplace_back().node.emplace<Command>(command(Opcode::vector));
       } else if (accept("host")) {
-        stmts.push_back({host()});
+        stmts.emplace_back().node.emplace<HostCommand>(host());
       } else if (accept("wait")) {
-        Wait w;
-        w.engine = engine();
-        w.semaphore = semaphore();
-        w.count = integer();
-        if (accept("leader")) w.leader = axes();
-        stmts.push_back({w});
+        stmts.emplace_back().node.emplace<Wait>(wait());
       } else if (accept("signal")) {
-        Signal s;
-        s.engine = engine();
-        s.semaphore = semaphore();
-        s.count = integer();
-        if (accept("leader")) s.leader = axes();
-        if (accept("to_all")) s.to_all = axes();
-        if (accept("to_leader")) s.to_leader = axes();
-        stmts.push_back({s});
+        stmts.emplace_back().node.emplace<Signal>(signal());
       } else {
         if (t.kind == TokenKind::word) unknown(t, "statement", kWords);
         fail(t, "expected a statement or '}', found " + found(t));

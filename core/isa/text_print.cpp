@@ -69,7 +69,8 @@ class Printer {
     line("program {} machine {} grid {} by {} vars {}", quoted(p.name), quoted(p.machine), p.grid.rows, p.grid.cols,
          p.var_count);
     for (const Engine& e : p.engines) line("engine {} {} {}", spelled(e.name), name(e.kind), e.part);
-    for (const Semaphore& s : p.semaphores) line("semaphore {} = {}", spelled(s.name), s.initial);
+    for (const Semaphore& s : p.semaphores)
+      line("semaphore {} = {}{}", spelled(s.name), s.initial, s.slots == 1 ? "" : fmt::format(" slots {}", s.slots));
     for (const std::string& s : p.steps) line("step {}", quoted(s));
     for (const TrailEntry& t : p.trail) {
       std::string nodes;
@@ -150,6 +151,7 @@ class Printer {
     return sum.empty() ? "0" : sum;
   }
 
+  std::string slot(const Affine& a) const { return a == Affine{} ? "" : " slot (" + affine(a) + ")"; }
   static std::string axes(Axes a) { return a.row && a.col ? "(row, col)" : a.row ? "(row)" : "(col)"; }
 
   std::string iteration(const Command& c, int dim) const {
@@ -279,11 +281,11 @@ class Printer {
       } else if (const auto* h = std::get_if<HostCommand>(&s.node)) {
         host(*h);
       } else if (const auto* w = std::get_if<Wait>(&s.node)) {
-        line("wait @{} {} {}{}", engines_(w->engine), semaphores_(w->semaphore), w->count,
+        line("wait @{} {}{} {}{}", engines_(w->engine), semaphores_(w->semaphore), slot(w->slot), w->count,
              w->leader.any() ? " leader " + axes(w->leader) : "");
       } else {
         const auto& g = std::get<Signal>(s.node);
-        line("signal @{} {} {}{}{}{}", engines_(g.engine), semaphores_(g.semaphore), g.count,
+        line("signal @{} {}{} {}{}{}{}", engines_(g.engine), semaphores_(g.semaphore), slot(g.slot), g.count,
              g.leader.any() ? " leader " + axes(g.leader) : "", g.to_all.any() ? " to_all " + axes(g.to_all) : "",
              g.to_leader.any() ? " to_leader " + axes(g.to_leader) : "");
       }

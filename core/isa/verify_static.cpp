@@ -14,6 +14,7 @@ namespace {
 /// Addresses, coordinates and counts stay below this, so that the arithmetic of a walk cannot overflow.
 constexpr double kLimit = static_cast<double>(std::int64_t{1} << 56);
 constexpr std::int64_t kMaxCores = 1024;
+constexpr std::int64_t kMaxSemaphoreSlots = 64;
 constexpr std::size_t kMaxDepth = 100;
 
 class Structure {
@@ -49,7 +50,9 @@ class Structure {
     else if (g.rows * g.cols > kMaxCores)
       report(nullptr, fmt::format("{} cores: programs are verified for at most {}", g.cores(), kMaxCores));
     for (const Semaphore& s : program_.semaphores)
-      if (s.initial < 0) report(nullptr, fmt::format("semaphore '{}' starts at {}", s.name, s.initial));
+      if (s.initial < 0 || s.slots < 1 || s.slots > kMaxSemaphoreSlots)
+        report(nullptr, fmt::format("semaphore '{}' starts at {} and has {} slots; 0 or more and 1 to {} are allowed",
+                                    s.name, s.initial, s.slots, kMaxSemaphoreSlots));
     for (const Engine& e : program_.engines) {
       const std::size_t n = e.kind == EngineKind::matrix   ? machine_.matrix_units.size()
                             : e.kind == EngineKind::vector ? machine_.vector_units.size()
@@ -252,8 +255,11 @@ class Structure {
       if (trail < -1 || trail >= static_cast<std::int64_t>(program_.trail.size()))
         report(&s, fmt::format("trail {} of {}", trail, program_.trail.size()));
     };
-    const auto semaphore = [&](SemaphoreId id, std::int64_t count) {
+    const auto semaphore = [&](SemaphoreId id, std::int64_t count, const Affine& slot) {
       if (id.index() >= program_.semaphores.size()) report(&s, "no such semaphore");
+      affine(&s, slot, "the slot of a semaphore");
+      for (const auto& term : slot.terms)
+        if (term.first.value < kFirstLoopVar) report(&s, "the slot of a semaphore depends on the core");
       if (count < 1) report(&s, fmt::format("a count of {}", count));
     };
     if (const auto* c = std::get_if<Command>(&s.node)) {
@@ -267,10 +273,10 @@ class Structure {
         if (id.valid() && id.index() >= program_.buffers.size()) report(&s, "no such output buffer");
     } else if (const auto* w = std::get_if<Wait>(&s.node)) {
       common(w->engine, -1);
-      semaphore(w->semaphore, w->count);
+      semaphore(w->semaphore, w->count, w->slot);
     } else if (const auto* g = std::get_if<Signal>(&s.node)) {
       common(g->engine, -1);
-      semaphore(g->semaphore, g->count);
+      semaphore(g->semaphore, g->count, g->slot);
     }
   }
 

@@ -34,7 +34,7 @@ class Walk {
  public:
   Walk(const Program& program, const Machine& machine, const VerifyOptions& options, ViolationList& list,
        VerifyResult& result)
-      : program_(program), machine_(machine), options_(options), list_(list), result_(result) {}
+      : program_(program), machine_(machine), options_(options), list_(list), result_(result), counters_(program) {}
 
   void run() {
     ranges(program_.body);
@@ -69,13 +69,16 @@ class Walk {
         depth(c->out);
       } else if (const auto* g = std::get_if<Signal>(&s.node)) {
         interacting_ = interacting_ || g->to_all.any() || g->to_leader.any();
+        depth(program_.semaphores[g->semaphore.index()].slots);
       }
     }
   }
   void depth(const Operand& o) {
-    if (!o.ring) return;
-    deepest_ = std::max(deepest_, std::min(o.ring->depth, kMaxSlots));
-    period_ = std::min(kMaxSlots, std::lcm(period_, std::min(o.ring->depth, kMaxSlots)));
+    if (o.ring) depth(o.ring->depth);
+  }
+  void depth(std::int64_t slots) {
+    deepest_ = std::max(deepest_, std::min(slots, kMaxSlots));
+    period_ = std::min(kMaxSlots, std::lcm(period_, std::min(slots, kMaxSlots)));
   }
 
   bool choose_instances() {
@@ -128,9 +131,9 @@ class Walk {
                                        static_cast<std::int64_t>(core / n), static_cast<std::int64_t>(core % n)),
                            static_cast<std::uint32_t>(core), 1, 0, QueueClock(walked_[core] ? count : 0, 0), nullptr});
       }
-    semaphores_.resize(cores * program_.semaphores.size());
+    semaphores_.resize(cores * counters_.count());
     for (std::size_t i = 0; i < semaphores_.size(); ++i)
-      semaphores_[i].reset(program_.semaphores[i % program_.semaphores.size()].initial);
+      semaphores_[i].reset(counters_.owner(i % counters_.count()).initial);
     std::size_t leaves = 0;
     for (const Queue& q : queues_)
       for (const QueueStep& s : q.steps) leaves = std::max(leaves, s.number + 1);
@@ -151,8 +154,10 @@ class Walk {
         for (std::size_t core = 0; core < cores; ++core)
           if (walked_[core] && leads(core, g->leader))
             each_target(core, *g, [&](std::size_t target) {
-              semaphore(target, g->semaphore)
-                  .add_signaller(static_cast<std::uint32_t>(core * engines + q.engine.index()));
+              const std::size_t first = counters_.first(g->semaphore);
+              for (std::int64_t slot = 0; slot < program_.semaphores[g->semaphore.index()].slots; ++slot)
+                semaphore(target, first + static_cast<std::size_t>(slot))
+                    .add_signaller(static_cast<std::uint32_t>(core * engines + q.engine.index()));
             });
       }
     }
@@ -177,8 +182,8 @@ class Walk {
   void each_target(std::size_t core, const Signal& s, F f) const {
     along(core, s.to_all, s.to_leader, f);
   }
-  SemaphoreState& semaphore(std::size_t core, SemaphoreId id) {
-    return semaphores_[core * program_.semaphores.size() + id.index()];
+  SemaphoreState& semaphore(std::size_t core, std::size_t counter) {
+    return semaphores_[core * counters_.count() + counter];
   }
   std::string engine_name(std::uint32_t queue) const {
     const std::size_t engines = program_.engines.size();
@@ -207,7 +212,7 @@ class Walk {
   }
 
   bool wait(std::uint32_t q, const Wait& w, const QueueStep& step) {
-    SemaphoreState& s = semaphore(states_[q].core, w.semaphore);
+    SemaphoreState& s = semaphore(states_[q].core, counters_.at(w, states_[q].cursor.vars()));
     if (!s.claim(q)) {
       list_.add("structure", step.leaf, step.number,
                 fmt::format("queues {} and {} both wait for '{}': which of them takes a token is undetermined",
@@ -223,8 +228,9 @@ class Walk {
   void signal(std::uint32_t q, const Signal& g, const QueueStep& step) {
     QueueState& state = states_[q];
     if (!state.published) state.published = std::make_shared<const QueueClock>(state.clock);
+    const std::size_t counter = counters_.at(g, state.cursor.vars());
     each_target(state.core, g, [&](std::size_t target) {
-      SemaphoreState& s = semaphore(target, g.semaphore);
+      SemaphoreState& s = semaphore(target, counter);
       if (const auto late = s.give(g.count, q, state))
         list_.add("race", step.leaf, step.number,
                   fmt::format("'{}' has several signalling queues, and this signal of {} may come before wait #{} that "
@@ -383,15 +389,14 @@ class Walk {
     bool stuck = false;
     for (std::uint32_t q = 0; q < states_.size() && !stuck; ++q) stuck = !states_[q].cursor.done();
     if (stuck) return deadlock();
-    const std::size_t n = program_.semaphores.size();
     for (const std::int64_t core : cores_)
-      for (std::size_t s = 0; s < n; ++s) {
-        const std::int64_t count = semaphores_[static_cast<std::size_t>(core) * n + s].count();
-        const Semaphore& spec = program_.semaphores[s];
+      for (std::size_t s = 0; s < counters_.count(); ++s) {
+        const std::int64_t count = semaphore(static_cast<std::size_t>(core), s).count();
+        const Semaphore& spec = counters_.owner(s);
         if (count != spec.initial)
           list_.add("deadlock", nullptr, 0,
                     fmt::format("semaphore '{}' starts at {} and ends at {}: a second run would not be the same{}",
-                                spec.name, spec.initial, count, cut_note()),
+                                counters_.name(s), spec.initial, count, cut_note()),
                     static_cast<int>(s));
       }
     if (result_.sampled) return;
@@ -420,9 +425,9 @@ class Walk {
       if (w == nullptr) continue;
       if (leaf == nullptr) leaf = step.leaf, number = step.number;
       if (++shown > 8) continue;
-      text +=
-          fmt::format("; {} waits at #{} for {} of '{}', which holds {}", engine_name(q), step.number, w->count,
-                      program_.semaphores[w->semaphore.index()].name, semaphore(states_[q].core, w->semaphore).count());
+      const std::size_t counter = counters_.at(*w, states_[q].cursor.vars());
+      text += fmt::format("; {} waits at #{} for {} of '{}', which holds {}", engine_name(q), step.number, w->count,
+                          counters_.name(counter), semaphore(states_[q].core, counter).count());
     }
     list_.add("deadlock", leaf, number, fmt::format("{} queues cannot go on{}{}", stuck, text, cut_note()));
   }
@@ -438,8 +443,9 @@ class Walk {
   std::vector<Queue> queues_;
   std::vector<std::int64_t> cores_;
   std::vector<bool> walked_;
-  std::vector<QueueState> states_;          ///< core · engines + engine
-  std::vector<SemaphoreState> semaphores_;  ///< core · semaphores + semaphore
+  std::vector<QueueState> states_;  ///< core · engines + engine
+  SemaphoreCounters counters_;
+  std::vector<SemaphoreState> semaphores_;  ///< core · counters + counter
   std::vector<Leaf> leaves_;                ///< by number in written order
   std::vector<std::uint32_t> ready_;
   std::vector<std::int64_t> extents_;

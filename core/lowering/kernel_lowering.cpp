@@ -33,7 +33,8 @@ class KernelLowering {
     std::vector<EngineId> consumers;
     std::vector<SemaphoreId> full, free;  ///< by consumer
     std::int64_t receivers = 1;
-    Axes axes;  ///< multicast
+    Axes axes;    ///< multicast
+    Affine slot;  ///< of `free`, where several cores release a ring's slots
   };
 
   std::vector<VarId> make_vars() {
@@ -149,11 +150,14 @@ class KernelLowering {
     const std::string base = fmt::format("k{}.{}.{}", index_, k_.tensors[static_cast<std::size_t>(t)].name,
                                          in_.environment->engines[engine.index()].name);
     c.full.push_back(semaphore(base + ".full", 0));
-    c.free.push_back(semaphore(base + ".free", placement(t).buffers * c.receivers));
+    // One core releases slots in order: one counter tells all. Of several, each slot needs a counter of its own.
+    const std::int64_t slots = c.receivers > 1 ? placement(t).buffers : 1;
+    if (slots > 1) c.slot = build_.sequence(placement(t).depth);
+    c.free.push_back(semaphore(base + ".free", placement(t).buffers / slots * c.receivers, slots));
   }
 
-  SemaphoreId semaphore(std::string name, std::int64_t initial) {
-    program_.semaphores.push_back({std::move(name), initial});
+  SemaphoreId semaphore(std::string name, std::int64_t initial, std::int64_t slots = 1) {
+    program_.semaphores.push_back({std::move(name), initial, slots});
     return SemaphoreId(program_.semaphores.size() - 1);
   }
 
@@ -199,17 +203,18 @@ class KernelLowering {
     }
   }
 
-  static void wait(std::vector<Stmt>& out, EngineId e, SemaphoreId s, std::int64_t count = 1, Axes leader = {}) {
-    out.push_back({Wait{e, s, count, leader}});
+  static void wait(std::vector<Stmt>& out, EngineId e, SemaphoreId s, std::int64_t count = 1, Axes leader = {},
+                   const Affine& slot = {}) {
+    out.push_back({Wait{e, s, count, leader, slot}});
   }
   static void signal(std::vector<Stmt>& out, EngineId e, SemaphoreId s, Axes leader = {}, Axes to_all = {},
-                     Axes to_leader = {}) {
-    out.push_back({Signal{e, s, 1, leader, to_all, to_leader}});
+                     Axes to_leader = {}, const Affine& slot = {}) {
+    out.push_back({Signal{e, s, 1, leader, to_all, to_leader, slot}});
   }
 
   void acquire(int t, std::vector<Stmt>& out) {
     const Channel& c = channels_[static_cast<std::size_t>(t)];
-    for (const SemaphoreId s : c.free) wait(out, c.producer, s, c.receivers, c.axes);
+    for (const SemaphoreId s : c.free) wait(out, c.producer, s, c.receivers, c.axes, c.slot);
   }
   void publish(int t, std::vector<Stmt>& out) {
     const Channel& c = channels_[static_cast<std::size_t>(t)];
@@ -218,7 +223,7 @@ class KernelLowering {
   }
   void release(int t, std::vector<Stmt>& out) {
     const Channel& c = channels_[static_cast<std::size_t>(t)];
-    for (std::size_t i = 0; i < c.consumers.size(); ++i) signal(out, c.consumers[i], c.free[i], {}, {}, c.axes);
+    for (std::size_t i = 0; i < c.consumers.size(); ++i) signal(out, c.consumers[i], c.free[i], {}, {}, c.axes, c.slot);
   }
 
   void emit(int depth, std::vector<Stmt>& out) {

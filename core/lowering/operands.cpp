@@ -91,14 +91,18 @@ std::vector<ViewDim> OperandBuilder::home_dims(int tensor) const {
   return dims;
 }
 
-Ring OperandBuilder::ring(int depth, std::int64_t buffers, std::int64_t slot) const {
-  Ring r{{}, buffers, slot};
+Affine OperandBuilder::sequence(int depth) const {
+  Affine a;
   std::int64_t weight = 1;
   for (int i = depth; i-- > 0;) {
-    r.sequence.add(vars_[static_cast<std::size_t>(i)], weight);
+    a.add(vars_[static_cast<std::size_t>(i)], weight);
     weight *= shape_.trip(m_.loops[static_cast<std::size_t>(i)].dim);
   }
-  return r;
+  return a;
+}
+
+Ring OperandBuilder::ring(int depth, std::int64_t buffers, std::int64_t slot) const {
+  return {sequence(depth), buffers, slot};
 }
 
 std::int64_t OperandBuilder::slot_bytes(int tensor) const {

@@ -22,6 +22,8 @@ class OperandBuilder {
   Operand operand(const KernelNest& nest, const KernelAccess& access, int depth) const;
   /// The nest's access straight to the home (data movement by the DMA engine).
   Operand home_operand(const KernelNest& nest, const KernelAccess& access, int depth) const;
+  /// Number of the tile that a storage node at `depth` holds, counted over the loops outside it: which slot of a ring.
+  Affine sequence(int depth) const;
   /// Copy between a tensor's home and its tile buffer, over the tensor's box.
   Command box_copy(int tensor, bool load, EngineId engine) const;
 

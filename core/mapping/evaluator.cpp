@@ -139,12 +139,6 @@ Evaluator::Box Evaluator::gathered_box(std::size_t table, const FlatMapping& m,
   return {};
 }
 
-bool Evaluator::shared_load(const TensorPlan& p) const {
-  const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
-  const Axes a = load && !p.resident && !p.gathered && p.path.multicast ? shared_axes(p) : Axes{};
-  return a.any();
-}
-
 Axes Evaluator::shared_axes(const TensorPlan& p) const {
   // An axis carries one copy for all when no split along it concerns the tensor.
   const auto shared_along = [&](bool row) {
@@ -175,9 +169,6 @@ bool Evaluator::fit(FlatMapping& m) const {
   for (const TensorUse use : kByValue) {
     for (std::size_t t = 0; t < plans_.size(); ++t) {
       const TensorPlan& p = plans_[t];
-      // Receivers of a multicast release its buffer independently: one counting semaphore can't tell which slot of two
-      // is free at all of them, so such tiles have one buffer.
-      if (shared_load(p)) continue;
       if (p.use != use || bytes[t] == 0 || !env_.memories[p.memory.index()].double_buffered || m.depth[t] == 0)
         continue;
       if (used[p.memory.index()] + bytes[t] > env_.available[p.memory.index()]) continue;

@@ -76,8 +76,7 @@ class Evaluator {
   };
   Box box(std::size_t tensor, const FlatMapping& m, int depth, const std::array<int, kMaxDims>& position) const;
   Box gathered_box(std::size_t table, const FlatMapping& m, const std::array<int, kMaxDims>& position) const;
-  Axes shared_axes(const TensorPlan& p) const;  ///< along which one load may serve all cores
-  bool shared_load(const TensorPlan& p) const;
+  Axes shared_axes(const TensorPlan& p) const;   ///< along which one load may serve all cores
   std::int64_t whole(std::size_t tensor) const;  ///< elements of a tensor that the kernel touches
   std::array<int, kMaxDims> positions(const FlatMapping& m) const;
 

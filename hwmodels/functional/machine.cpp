@@ -30,8 +30,9 @@ struct FunctionalMachine::Impl {
   FunctionalOptions options;
   std::vector<Queue> queues;
   Memories memories;
-  std::vector<QueueState> states;                 // core · engines + engine
-  std::vector<std::int64_t> semaphores;           // core · semaphores + semaphore
+  std::vector<QueueState> states;  // core · engines + engine
+  SemaphoreCounters counters;
+  std::vector<std::int64_t> semaphores;           // core · counters + counter
   std::vector<std::vector<std::size_t>> waiting;  // blocked queues by semaphore
   std::vector<std::size_t> ready;
   Activity activity;
@@ -43,7 +44,12 @@ struct FunctionalMachine::Impl {
   BoundOperand out;
 
   Impl(const Program& p, const Machine& m, const FunctionalOptions& o)
-      : program(p), machine(m), options(o), queues((check(p, m), queues_of(p))), memories(p, m, o.max_bytes) {}
+      : program(p),
+        machine(m),
+        options(o),
+        queues((check(p, m), queues_of(p))),
+        memories(p, m, o.max_bytes),
+        counters(p) {}
 
   static void check(const Program& p, const Machine& m) {
     const VerifyResult form = verify_form(p, m);
@@ -86,7 +92,7 @@ struct FunctionalMachine::Impl {
       }
     semaphores.clear();
     for (std::size_t core = 0; core < cores; ++core)
-      for (const Semaphore& s : program.semaphores) semaphores.push_back(s.initial);
+      for (std::size_t i = 0; i < counters.count(); ++i) semaphores.push_back(counters.owner(i).initial);
     waiting.assign(semaphores.size(), {});
     activity = Activity{};
     activity.groups.resize(program.trail.size());
@@ -134,7 +140,7 @@ struct FunctionalMachine::Impl {
         throw InputError("program", fmt::format("more than {} commands, waits and signals", options.max_instances));
       if (const auto* w = std::get_if<Wait>(&step.leaf->node)) {
         if (leads(s.core, w->leader)) {
-          const std::size_t id = s.core * program.semaphores.size() + w->semaphore.index();
+          const std::size_t id = s.core * counters.count() + counters.at(*w, s.cursor.vars());
           if (semaphores[id] < w->count) {
             --instances;
             s.blocked = true;
@@ -144,9 +150,10 @@ struct FunctionalMachine::Impl {
           semaphores[id] -= w->count;
         }
       } else if (const auto* g = std::get_if<Signal>(&step.leaf->node)) {
-        if (leads(s.core, g->leader))
+        if (leads(s.core, g->leader)) {
+          const std::size_t counter = counters.at(*g, s.cursor.vars());
           each_core(s.core, g->to_all, g->to_leader, [&](std::size_t core) {
-            const std::size_t id = core * program.semaphores.size() + g->semaphore.index();
+            const std::size_t id = core * counters.count() + counter;
             semaphores[id] += g->count;
             for (const std::size_t waiter : waiting[id]) {
               states[waiter].blocked = false;
@@ -154,6 +161,7 @@ struct FunctionalMachine::Impl {
             }
             waiting[id].clear();
           });
+        }
       } else {
         execute(s, step);
       }
@@ -171,10 +179,10 @@ struct FunctionalMachine::Impl {
       if (s.cursor.done() || ++shown > 16) continue;
       const QueueStep& step = s.cursor.leaf();
       const auto& w = std::get<Wait>(step.leaf->node);
+      const std::size_t counter = counters.at(w, s.cursor.vars());
       text += fmt::format("\n  {} of core ({}, {}) at #{}: waits for {} of '{}', which holds {}",
                           program.engines[q % engines].name, row(s.core), col(s.core), step.number, w.count,
-                          program.semaphores[w.semaphore.index()].name,
-                          semaphores[s.core * program.semaphores.size() + w.semaphore.index()]);
+                          counters.name(counter), semaphores[s.core * counters.count() + counter]);
     }
     if (shown > 16) text += fmt::format("\n  and {} more", shown - 16);
     throw InputError("program '" + program.name + "'", text);

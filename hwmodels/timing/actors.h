@@ -20,9 +20,9 @@ struct Event {
   std::uint64_t sequence = 0;
   Kind kind = Kind::resume;
   bool from_dma = false;
-  std::uint32_t actor = 0;  // release: core
-  std::uint32_t signal = 0;
-  std::int64_t excess = 0;  // deliver: how much longer than alone the sender's last copy took
+  std::uint32_t actor = 0;                // release: core
+  std::uint32_t signal = 0, counter = 0;  // deliver: index into Flow::signals, counter at the receiver
+  std::int64_t excess = 0;                // deliver: how much longer than alone the sender's last copy took
   friend bool operator>(const Event& a, const Event& b) {
     return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
   }
@@ -48,7 +48,7 @@ struct Actor {
   std::int64_t cause_excess = 0;
   std::size_t last_group = 0;
   Transfer transfer;
-  std::int64_t waiting_for = -1;  // semaphore
+  std::int64_t waiting_for = -1;  // counter; -1 none, -2 woken
   bool finished = false;
 };
 

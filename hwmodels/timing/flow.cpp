@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "core/base/error.h"
@@ -79,10 +80,25 @@ class Builder {
     return flow_.nodes.back();
   }
 
-  void touch(EngineId engine, std::optional<SemaphoreId> semaphore, std::optional<std::size_t> group) {
+  /// A slot of a semaphore: which one must not depend on the core, as one core stands for its whole class.
+  void uses(SemaphoreId s, const Affine& slot) {
+    check_affine(slot);
+    const std::int64_t slots = program_.semaphores[s.index()].slots;
+    for (const auto& [var, coefficient] : slot.terms)
+      if (var.value < kFirstLoopVar)
+        bad("the slot of semaphore '" + program_.semaphores[s.index()].name + "' depends on the core");
+    for (const std::size_t l : open_loops_) {
+      FlowLoop& loop = flow_.loops[l];
+      for (std::int64_t i = 0; i < slots; ++i)
+        add(loop.counters, static_cast<std::uint32_t>(flow_.counters->first(s) + static_cast<std::size_t>(i)));
+      for (const auto& [var, coefficient] : slot.terms)
+        if (var.value == loop.var) loop.phase = std::lcm(loop.phase, slots / std::gcd(slots, coefficient));
+    }
+  }
+
+  void touch(EngineId engine, std::optional<std::size_t> group) {
     for (const std::size_t l : open_loops_) {
       add(flow_.loops[l].engines, engine.value);
-      if (semaphore) add(flow_.loops[l].semaphores, semaphore->value);
       if (group) add(flow_.loops[l].groups, static_cast<std::uint32_t>(*group));
     }
   }
@@ -136,7 +152,8 @@ class Builder {
         push(FlowNode::Kind::wait, flow_.waits.size());
         flow_.waits.push_back(w);
         flow_.remote = flow_.remote || w->leader.any();
-        touch(w->engine, w->semaphore, std::nullopt);
+        touch(w->engine, std::nullopt);
+        uses(w->semaphore, w->slot);
       } else if (const auto* g = std::get_if<Signal>(&s.node)) {
         check_engine(g->engine);
         check_semaphore(g->semaphore);
@@ -145,7 +162,8 @@ class Builder {
         push(FlowNode::Kind::signal, flow_.signals.size());
         flow_.signals.push_back(g);
         flow_.remote = flow_.remote || g->leader.any() || g->to_all.any() || g->to_leader.any();
-        touch(g->engine, g->semaphore, std::nullopt);
+        touch(g->engine, std::nullopt);
+        uses(g->semaphore, g->slot);
       } else {
         command(s);
       }
@@ -163,7 +181,7 @@ class Builder {
     flow_.remote = flow_.remote || m.leader().any();
     flow_.model_loops.push_back(open_);
     push(FlowNode::Kind::command, flow_.models.size() - 1);
-    touch(m.engine_id(), std::nullopt, m.group());
+    touch(m.engine_id(), m.group());
     const bool is_copy = m.command() && m.command()->opcode == Opcode::copy;
     for (const std::size_t l : open_loops_) {
       flow_.loops[l].computes = flow_.loops[l].computes || !is_copy;
@@ -275,6 +293,11 @@ Flow make_flow(const Program& program, const Machine& machine, const ModelOption
       program.grid.cores() > 4096)
     throw InputError("program", "a grid of " + std::to_string(program.grid.rows) + " x " +
                                     std::to_string(program.grid.cols) + " cores; between 1 and 4096 can be timed");
+  for (const Semaphore& s : program.semaphores)
+    if (s.slots < 1 || s.slots > 64)
+      throw InputError("program",
+                       "semaphore '" + s.name + "' has " + std::to_string(s.slots) + " slots; 1 to 64 are allowed");
+  flow.counters.emplace(program);
   Builder(flow).run();
   return flow;
 }

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/isa/queues.h"
 #include "hwmodels/timing.h"
 #include "hwmodels/timing/instance.h"
 
@@ -24,9 +26,10 @@ struct LoopPredicate {
 struct FlowLoop {
   std::uint32_t var = 0;
   std::int64_t trip = 0;
-  std::vector<std::uint32_t> engines, semaphores, groups;  ///< touched inside, sorted
-  bool computes = false;                                   ///< holds a matrix, vector or host command
-  bool exclusive = false;                                  ///< holds a copy that stops the compute units
+  std::vector<std::uint32_t> engines, counters, groups;  ///< touched inside, sorted
+  std::int64_t phase = 1;  ///< iterations after which every semaphore slot that this loop moves on comes back
+  bool computes = false;   ///< holds a matrix, vector or host command
+  bool exclusive = false;  ///< holds a copy that stops the compute units
   std::vector<LoopPredicate> predicates;
 };
 
@@ -53,8 +56,9 @@ struct Flow {
   std::vector<std::vector<OpenLoop>> model_loops;  ///< parallel to models
   std::vector<const Wait*> waits;
   std::vector<const Signal*> signals;
-  std::vector<std::uint32_t> leaf_node;  ///< written-order number of a leaf → node; UINT32_MAX: never runs
-  bool remote = false;                   ///< cores interact (leaders, multicast, signals to others, host)
+  std::optional<SemaphoreCounters> counters;  ///< always set by make_flow
+  std::vector<std::uint32_t> leaf_node;       ///< written-order number of a leaf → node; UINT32_MAX: never runs
+  bool remote = false;                        ///< cores interact (leaders, multicast, signals to others, host)
 
   /// First iteration after `v` of a loop that may differ from iteration v, given the outer loops' values in `vars`
   /// (this loop's and the inner ones' variables are 0 there).

@@ -36,14 +36,15 @@ class Simulator {
         options_(options),
         r_(result),
         stations_(flow),
-        queues_(queues_of(*flow.program)) {
+        queues_(queues_of(*flow.program)),
+        counters_(*flow.program) {
     const Grid& grid = program_.grid;
     const auto cores = static_cast<std::size_t>(grid.cores());
     engines_ = program_.engines.size();
-    semaphores_.resize(cores * program_.semaphores.size());
+    semaphores_.resize(cores * counters_.count());
     for (std::size_t c = 0; c < cores; ++c) {
-      for (std::size_t s = 0; s < program_.semaphores.size(); ++s)
-        semaphores_[c * program_.semaphores.size() + s].count = program_.semaphores[s].initial;
+      for (std::size_t s = 0; s < counters_.count(); ++s)
+        semaphores_[c * counters_.count() + s].count = counters_.owner(s).initial;
       for (std::size_t e = 0; e < engines_; ++e) {
         actors_.emplace_back(QueueCursor(queues_[e], program_.var_count, static_cast<std::int64_t>(c) / grid.cols,
                                          static_cast<std::int64_t>(c) % grid.cols),
@@ -160,7 +161,8 @@ class Simulator {
   bool wait(std::uint32_t id, const Wait& w) {
     Actor& a = actors_[id];
     if (!leads(a, w.leader)) return true;
-    TimedSemaphore& s = semaphores_[a.core * program_.semaphores.size() + w.semaphore.index()];
+    const std::size_t counter = counters_.at(w, a.cursor.vars());
+    TimedSemaphore& s = semaphores_[a.core * counters_.count() + counter];
     if (a.waiting_for == -1 && s.waiting.empty() && s.count >= w.count) {
       s.count -= w.count;
       return true;
@@ -169,7 +171,7 @@ class Simulator {
       a.waiting_for = -1;
       return true;
     }
-    a.waiting_for = static_cast<std::int64_t>(w.semaphore.index());
+    a.waiting_for = static_cast<std::int64_t>(counter);
     s.waiting.emplace_back(id, w.count);
     return false;
   }
@@ -182,6 +184,7 @@ class Simulator {
     e.time = std::max(now_, a.done);
     e.actor = id;
     e.signal = index;
+    e.counter = static_cast<std::uint32_t>(counters_.at(*flow_.signals[index], a.cursor.vars()));
     e.from_dma = is_dma(a.engine);
     e.excess = a.excess;
     if (e.time == now_)
@@ -217,7 +220,7 @@ class Simulator {
   }
 
   void give(std::uint32_t core, const Signal& signal, const Event& e, bool remote) {
-    TimedSemaphore& s = semaphores_[core * program_.semaphores.size() + signal.semaphore.index()];
+    TimedSemaphore& s = semaphores_[core * counters_.count() + e.counter];
     s.count += signal.count;
     while (!s.waiting.empty() && s.waiting.front().second <= s.count) {
       const auto [id, tokens] = s.waiting.front();
@@ -438,8 +441,8 @@ class Simulator {
                program_.engines[a.engine].name;
       if (a.waiting_for >= 0) {
         const auto s = static_cast<std::size_t>(a.waiting_for);
-        stuck += ": waits for " + program_.semaphores[s].name + ", which holds " +
-                 std::to_string(semaphores_[a.core * program_.semaphores.size() + s].count);
+        stuck += ": waits for " + counters_.name(s) + ", which holds " +
+                 std::to_string(semaphores_[a.core * counters_.count() + s].count);
       }
       stuck += ", statement " + std::to_string(a.cursor.leaf().number);
     }
@@ -454,7 +457,8 @@ class Simulator {
   std::vector<Queue> queues_;
   std::size_t engines_ = 0;
   std::vector<Actor> actors_;
-  std::vector<TimedSemaphore> semaphores_;
+  SemaphoreCounters counters_;
+  std::vector<TimedSemaphore> semaphores_;  // core · counters + counter
   std::vector<Accountant> accountants_;
   std::vector<std::int64_t> compute_until_, exclusive_;
   std::vector<std::vector<std::uint32_t>> blocked_;

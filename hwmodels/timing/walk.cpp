@@ -145,11 +145,11 @@ class Walker {
     if (!leads(c, w.leader)) return;
     WalkCore& core = r_.cores[c];
     WalkToken latest;
-    if (!core.semaphores[w.semaphore.index()].take(w.count, latest))
+    const std::size_t counter = flow_.counters->at(w, core.vars);
+    if (!core.counters[counter].take(w.count, latest))
       throw InputError("program", "deadlock in written order: engine '" +
                                       flow_.program->engines[w.engine.index()].name + "' waits for " +
-                                      std::to_string(w.count) + " of semaphore '" +
-                                      flow_.program->semaphores[w.semaphore.index()].name +
+                                      std::to_string(w.count) + " of semaphore '" + flow_.counters->name(counter) +
                                       "', and no earlier statement gives as many");
     WalkEngine& e = core.engines[w.engine.index()];
     if (latest.time > e.free) {
@@ -161,10 +161,11 @@ class Walker {
   void signal(std::size_t c, const Signal& s) {
     if (!leads(c, s.leader)) return;
     const WalkEngine& e = r_.cores[c].engines[s.engine.index()];
+    const std::size_t counter = flow_.counters->at(s, r_.cores[c].vars);
     const std::int64_t time = std::max(e.free, e.done);
     const bool dma = owner_of(flow_.program->engines[s.engine.index()].kind) == Owner::memory;
     if (!s.to_all.any() && !s.to_leader.any()) {
-      r_.cores[c].semaphores[s.semaphore.index()].push({time, s.count, Owner::memory});
+      r_.cores[c].counters[counter].push({time, s.count, Owner::memory});
       return;
     }
     const bool all = s.to_all.any();
@@ -173,7 +174,7 @@ class Walker {
       if (!all && !leads(to, s.to_leader)) continue;
       const std::int64_t senders = classes_.group_members[axes][to][c];
       const Owner cause = dma ? Owner::memory : Owner::sync;
-      r_.cores[to].semaphores[s.semaphore.index()].push({time, checked_mul(senders, s.count), cause});
+      r_.cores[to].counters[counter].push({time, checked_mul(senders, s.count), cause});
     }
   }
 
@@ -203,6 +204,7 @@ class Walker {
       ++misses;
       for (std::size_t back = 1; back < history.size(); ++back) {
         std::int64_t delta = 0;
+        if (static_cast<std::int64_t>(back) % l.phase != 0) continue;
         const Snapshot& now = history.back();
         const Snapshot& then = history[history.size() - 1 - back];
         if (!shifted(then, now, delta)) continue;
@@ -229,8 +231,8 @@ class Walker {
         // An engine that has run nothing yet here finished long ago: its `done` is no part of the state.
         s.times.push_back(std::max(core.engines[e].done, core.engines[e].free));
       }
-      for (const std::uint32_t q : l.semaphores) {
-        const TokenQueue& queue = core.semaphores[q];
+      for (const std::uint32_t q : l.counters) {
+        const TokenQueue& queue = core.counters[q];
         s.counts.push_back(static_cast<std::int64_t>(queue.size()));
         for (std::size_t i = 0; i < queue.size(); ++i) {
           s.counts.push_back(queue[i].count);
@@ -264,8 +266,8 @@ class Walker {
         core.engines[e].done = std::max(core.engines[e].done, core.engines[e].free) + delta;
         core.engines[e].free += delta;
       }
-      for (const std::uint32_t q : l.semaphores) {
-        TokenQueue& queue = core.semaphores[q];
+      for (const std::uint32_t q : l.counters) {
+        TokenQueue& queue = core.counters[q];
         for (std::size_t i = 0; i < queue.size(); ++i) queue[i].time += delta;
       }
       if (exclusive_) {
@@ -300,7 +302,7 @@ WalkResult walk_program(Flow& flow, const CoreClasses& classes, const WalkOption
   for (const CoreClass& k : classes.classes) {
     WalkCore core{std::vector<std::int64_t>(std::max(p.var_count, kFirstLoopVar), 0),
                   std::vector<WalkEngine>(p.engines.size()),
-                  std::vector<TokenQueue>(p.semaphores.size()),
+                  std::vector<TokenQueue>(flow.counters->count()),
                   0,
                   0,
                   Accountant(p.trail.size()),
@@ -308,7 +310,8 @@ WalkResult walk_program(Flow& flow, const CoreClasses& classes, const WalkOption
                   std::vector<std::int64_t>(p.trail.size(), 0)};
     core.vars[kCoreRow.index()] = k.row;
     core.vars[kCoreCol.index()] = k.col;
-    for (std::size_t s = 0; s < p.semaphores.size(); ++s) core.semaphores[s].push({0, p.semaphores[s].initial});
+    for (std::size_t s = 0; s < flow.counters->count(); ++s)
+      core.counters[s].push({0, flow.counters->owner(s).initial});
     r.cores.push_back(std::move(core));
   }
   Walker walker(flow, classes, options, r);

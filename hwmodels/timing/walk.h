@@ -47,7 +47,7 @@ struct WalkEngine {
 struct WalkCore {
   std::vector<std::int64_t> vars;
   std::vector<WalkEngine> engines;
-  std::vector<TokenQueue> semaphores;
+  std::vector<TokenQueue> counters;                     ///< of semaphores
   std::int64_t compute_until = 0, exclusive_until = 0;  ///< copies that stop the compute units, and the reverse
   Accountant accountant;
   std::vector<std::int64_t> group_start, group_end;  ///< start INT64_MAX: never ran

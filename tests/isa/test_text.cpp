@@ -75,7 +75,7 @@ class RandomProgram {
     p.grid.cols = random_.between(1, 8);
     for (int i = 0; i < 4; ++i)
       p.engines.push_back({name(), static_cast<EngineKind>(random_.between(0, 4)), static_cast<std::uint32_t>(i)});
-    for (int i = 0; i < 5; ++i) p.semaphores.push_back({name(), random_.between(0, 9)});
+    for (int i = 0; i < 5; ++i) p.semaphores.push_back({name(), random_.between(0, 9), random_.between(1, 3)});
     for (int i = 0; i < 6; ++i) p.buffers.push_back(buffer());
     for (int i = 0; i < 3; ++i) p.steps.push_back(name());
     for (int i = 0; i < 3; ++i) p.trail.push_back({name(), {name(), name()}, name()});
@@ -222,10 +222,10 @@ class RandomProgram {
           stmts.push_back({HostCommand{e, name(), "{\"axis\": 1}", {BufferId(0), BufferId()}, {BufferId(1)}, 2}});
           break;
         case 3:
-          stmts.push_back({Wait{e, s, number(), axes()}});
+          stmts.push_back({Wait{e, s, number(), axes(), affine()}});
           break;
         default:
-          stmts.push_back({Signal{e, s, number(), axes(), axes(), axes()}});
+          stmts.push_back({Signal{e, s, number(), axes(), axes(), axes(), affine()}});
           break;
       }
     }

@@ -265,6 +265,9 @@ TEST_CASE("structure: each malformation has its message") {
   refused("wait @#9 full 1", "no such engine");
   refused("wait @mxu #9 1", "no such semaphore");
   refused("wait @mxu full 0", "a count of 0");
+  refused("", "semaphore 'full' starts at 0 and has 0 slots", with(kNoOutput, "full = 0", "full = 0 slots 0"));
+  refused("wait @mxu full slot (%row) 1", "the slot of a semaphore depends on the core");
+  refused("wait @mxu full slot (%7) 1", "the slot of a semaphore uses variable %7");
   refused("wait @mxu full 1 wait @vpu full 1 signal @dma.load full 2", "both wait for 'full'");
   refused("loop i %1 < 3 { wait @mxu full 1 }", "its variable %1 is not its own");
   refused("loop i < -3 { wait @mxu full 1 }", "its trip -3 is absurd");

@@ -120,6 +120,35 @@ loop i < 4 {
   breaks(verdict(with_slots("2"), code, grid(1, 1)), "race", "'full' has several signalling queues");
 }
 
+TEST_CASE(
+    "a multicast ring needs a counter per slot: one for all slots can't tell which slot every receiver released") {
+  const std::string declarations = R"(
+semaphore full = 0
+semaphore free = 2 slots 2
+buffer x memory 0 at 0 bytes 64 input fp32 [16]
+buffer tile memory 1 at 0 bytes 32 tile fp32 []
+buffer acc memory 2 at 0 bytes 16 tile fp32 []
+)";
+  const std::string code = R"(
+loop i < 6 {
+  wait @dma.load free slot (%i) 2 leader (row)
+  copy @dma.load for [c < 4] multicast (row) out tile fp32 ring (%i) mod 2 step 16 [c of 4 by 4] in x fp32 [c of 16 by 4] body { v0 = input 0 : fp32 }
+  signal @dma.load full 1 leader (row) to_all (row)
+  wait @vpu full 1
+  vector @vpu for [c < 4] out acc fp32 [c of 4 by 4] in tile fp32 ring (%i) mod 2 step 16 [c of 4 by 4] body { v0 = input 0 : fp32 }
+  signal @vpu free slot (%i) 1 to_leader (row)
+}
+)";
+  CHECK(verdict(declarations, code, grid(2, 1)) == "");
+  CHECK(verdict(declarations, code, grid(2, 2)) == "");
+  std::string one = with(code, "free slot (%i) 2", "free 2");
+  one = with(one, "free slot (%i) 1", "free 1");
+  breaks(verdict(with(declarations, "free = 2 slots 2", "free = 4"), one, grid(2, 1)), "race", "");
+  breaks(verdict(declarations, with(code, "free slot (%i) 1", "free slot (%i + 1) 1"), grid(2, 1)), "race", "");
+  breaks(verdict(declarations, with(code, "free slot (%i) 2", "free slot (0) 2"), grid(2, 1)), "deadlock",
+         "of 'free[0]', which holds 0");
+}
+
 TEST_CASE("a multicast writes the memory of every core along its axes") {
   const std::string declarations = R"(
 semaphore full = 0

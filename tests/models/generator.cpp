@@ -66,7 +66,10 @@ class GemmBuilder {
     const BufferId acc_tile = tile("acc_tile", acc, s_.acc_depth * s_.tile_m * s_.tile_n * 4);
     const SemaphoreId full_a = semaphore("full.a", 0), free_a = semaphore("free.a", s_.depth);
     const SemaphoreId full_b = semaphore("full.b", 0);
-    const SemaphoreId free_b = semaphore("free.b", s_.depth * (s_.multicast_b ? machine_.grid.rows : 1));
+    // Several receivers release the slots of a ring: a counter per slot.
+    const std::int64_t slots_b = s_.multicast_b ? s_.depth : 1;
+    const SemaphoreId free_b =
+        semaphore("free.b", s_.depth / slots_b * (s_.multicast_b ? machine_.grid.rows : 1), slots_b);
     const SemaphoreId full_acc = semaphore("full.acc", 0), free_acc = semaphore("free.acc", s_.acc_depth);
     const SemaphoreId full_out = semaphore("full.out", 0), free_out = semaphore("free.out", 2);
     const SemaphoreId full_bias = semaphore("full.bias", 0), free_bias = semaphore("free.bias", s_.depth);
@@ -110,6 +113,7 @@ class GemmBuilder {
       if (s_.multicast_b) multicast = down;
       Wait take_b = std::get<Wait>(wait(load_, free_b, s_.multicast_b ? machine_.grid.rows : 1).node);
       take_b.leader = multicast;
+      if (s_.multicast_b) take_b.slot = operand_seq;
       inner.push_back({take_b});
       inner.push_back(copy(load_, {"k", "n"}, {ek, en}, matrix(b, DType::i8, s_.k, s_.n, k0, n0),
                            tile_of(b_tile, DType::i8, s_.tile_k, s_.tile_n, ring_b), multicast));
@@ -124,6 +128,7 @@ class GemmBuilder {
       inner.push_back(signal(mxu_, free_a));
       Signal back_b = std::get<Signal>(signal(mxu_, free_b).node);
       back_b.to_leader = multicast;
+      if (s_.multicast_b) back_b.slot = operand_seq;
       inner.push_back({back_b});
 
       std::vector<Stmt> middle;
@@ -177,8 +182,8 @@ class GemmBuilder {
     return a;
   }
   VarId var() { return VarId(next_var_++); }
-  SemaphoreId semaphore(const std::string& name, std::int64_t initial) {
-    p_.semaphores.push_back({name, initial});
+  SemaphoreId semaphore(const std::string& name, std::int64_t initial, std::int64_t slots = 1) {
+    p_.semaphores.push_back({name, initial, slots});
     return SemaphoreId(p_.semaphores.size() - 1);
   }
   static Stmt loop(VarId v, const std::string& name, std::int64_t trip, std::vector<Stmt> body) {
@@ -350,8 +355,6 @@ GemmSpec random_gemm(Random& random, const Machine& machine) {
   s.depth = static_cast<int>(random.between(1, 3));
   s.acc_depth = static_cast<int>(random.between(1, 2));
   s.multicast_b = machine.grid.rows > 1 && random.between(0, 1) == 1;
-  // One counting semaphore can't tell which of two slots every receiver has released.
-  if (s.multicast_b) s.depth = 1;
   s.barrier = machine.grid.cores() > 1 && random.between(0, 1) == 1;
   s.bias = random.between(0, 1) == 1;
   s.groups = static_cast<int>(random.between(1, 3));

@@ -117,8 +117,8 @@ bool is_text(const std::string& path) {
 
 const std::vector<std::string>& folders_in_order() {
   static const std::vector<std::string> folders = {
-      "core/base",     "core/spec",     "core/isa",  "core/ir",  "core/ops",  "core/passes", "core/mapping",
-      "core/lowering", "core/compiler", "workloads", "hwmodels", "explorers", "reports"};
+      "core/base",    "core/spec",     "core/loopnest", "core/isa",  "core/ir",  "core/ops",  "core/passes",
+      "core/mapping", "core/lowering", "core/compiler", "workloads", "hwmodels", "explorers", "reports"};
   return folders;
 }
 
