@@ -72,9 +72,10 @@ std::string kernel_dot(const KernelGraph& kg, const std::vector<Kernel>& kernels
 }  // namespace
 
 std::string CompileOptions::describe() const {
-  std::string text = fmt::format("fuse={} prefetch={} residency={} share={}", fuse_epilogues, weight_prefetch,
-                                 residency, resident_share);
+  std::string text = fmt::format("fuse={} prefetch={} residency={} multicast={} share={}", fuse_epilogues,
+                                 weight_prefetch, residency, multicast, resident_share);
   for (const std::string& p : passes.disabled) text += " -" + p;
+  for (const auto& [kernel, m] : fixed_mappings) text += " " + kernel + "=" + mapping_key(m);
   return text;
 }
 
@@ -88,10 +89,21 @@ CompiledModel compile(Graph graph, const Machine& machine, const CompileOptions&
   refuse_unsupported_types(graph);
 
   // Graph → kernels: what is tiled and lowered as one unit. Views vanish here.
-  const MapEnvironment env = map_environment(machine);
+  MapEnvironment env = map_environment(machine);
+  if (!options.multicast) {
+    for (std::vector<PathRate>& from : env.load)
+      for (PathRate& path : from) path.multicast = false;
+  }
   KernelGraph kg = make_kernels(graph, {options.fuse_epilogues}, !machine.hosts.empty());
   for (Kernel& k : kg.kernels) {
     if (!k.host_node) k = with_drain(std::move(k), env);
+  }
+  for (const auto& [name, m] : options.fixed_mappings) {
+    std::vector<std::string> names;
+    for (const Kernel& k : kg.kernels) names.push_back(k.name);
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw InputError(Diagnostic{
+          {}, "mapping of '" + name + "'", "the model has no such kernel", nearest_name(name, names).value_or("")});
   }
   out.free_ops = kg.free_ops;
 

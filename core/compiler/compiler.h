@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,8 +18,12 @@ namespace assay {
 struct CompileOptions {
   PassOptions passes;
   bool fuse_epilogues = true;
-  bool weight_prefetch = true;   ///< tiles of a kernel may be filled while the one before still runs
-  bool residency = true;         ///< intermediates may stay in on-chip memories
+  bool weight_prefetch = true;  ///< tiles of a kernel may be filled while the one before still runs
+  bool residency = true;        ///< intermediates may stay in on-chip memories
+  bool multicast = true;        ///< tiles that several cores need are loaded once
+  /// Mappings given by hand, by kernel name: lowered as they stand, never searched. A name that no kernel has is an
+  /// InputError.
+  std::map<std::string, Mapping> fixed_mappings;
   double resident_share = 0.6;   ///< of a core memory, at most, for whole resident tensors
   std::string describe() const;  ///< canonical text: part of content keys
 };

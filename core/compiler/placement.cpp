@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/base/math.h"
 #include "core/mapping/memory_plan.h"
@@ -178,9 +179,20 @@ class Planner {
         const auto it = resident_bytes_.find(MemoryId(m));
         if (it != resident_bytes_.end()) env.available[m] = std::max<std::int64_t>(0, env.available[m] - it->second[k]);
       }
+      const auto fixed = options_.fixed_mappings.find(kernels_[k].name);
+      if (fixed != options_.fixed_mappings.end()) {
+        check_mapping(kernels_[k], fixed->second, machine_.grid);
+        plan_.mappings[k] = plan_.searches[k].mapping = fixed->second;
+        continue;
+      }
       try {
         plan_.searches[k] = cache_.get(kernels_[k], homes, env);
         plan_.mappings[k] = plan_.searches[k].mapping;
+        try {
+          check_mapping(kernels_[k], plan_.mappings[k], machine_.grid);
+        } catch (const InputError& e) {
+          ASSAY_CHECK(false, e.what());
+        }
       } catch (const Infeasible& e) {
         const auto t = largest_resident(static_cast<std::int64_t>(k), std::nullopt);
         if (!t) throw;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 namespace assay {
 namespace {
@@ -68,6 +69,12 @@ AccessHistory::AccessHistory(const Program& program, const Machine& machine, std
       sharing_[order[j]].emplace_back(order[i]);
     }
   }
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::uint32_t> first;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Buffer& b = buffers[i];
+    const auto view = first.try_emplace({b.memory.value, b.address, b.bytes, b.first_step, b.last_step}, i);
+    same_bytes_.push_back(view.first->second);
+  }
   std::vector<bool> written(n);
   mark_outputs(program.body, written);
   may_race_.resize(n);
@@ -98,13 +105,13 @@ std::size_t AccessHistory::slot(std::uint32_t core, BufferId buffer) const {
 
 WrittenBytes& AccessHistory::written_of(std::uint32_t core, BufferId buffer) {
   const MemoryId memory = program_.buffer(buffer).memory;
-  return written_[{memory.value, machine_.memory(memory).scope == Scope::chip ? 0 : core}];
+  return written_[{same_bytes_[buffer.index()], machine_.memory(memory).scope == Scope::chip ? 0 : core}];
 }
 
 bool AccessHistory::written(std::uint32_t core, BufferId buffer, std::int64_t begin, std::int64_t end) const {
   if (starts_written_[buffer.index()]) return true;
   const MemoryId memory = program_.buffer(buffer).memory;
-  const auto at = written_.find({memory.value, machine_.memory(memory).scope == Scope::chip ? 0 : core});
+  const auto at = written_.find({same_bytes_[buffer.index()], machine_.memory(memory).scope == Scope::chip ? 0 : core});
   return begin >= end || (at != written_.end() && at->second.holds(begin, end));
 }
 

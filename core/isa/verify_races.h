@@ -84,7 +84,10 @@ class AccessHistory {
   std::vector<std::vector<BufferId>> sharing_;  ///< per buffer: buffers on common addresses, itself included
   std::vector<bool> may_race_, starts_written_;
   std::vector<BufferState> states_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, WrittenBytes> written_;  ///< (memory, core)
+  /// Buffers that are the same bytes at the same time (views) are one; others on the same addresses are not: what
+  /// another buffer left there is no value of this one.
+  std::vector<std::uint32_t> same_bytes_;                                    ///< by buffer: its first view
+  std::map<std::pair<std::uint32_t, std::uint32_t>, WrittenBytes> written_;  ///< (first view, core)
   QueueClock oldest_;  ///< min over unfinished queues of their clocks
   std::uint64_t accesses_ = 0, oldest_at_ = 0;
 };

@@ -15,7 +15,7 @@ class WrittenBytes {
   bool holds(std::int64_t begin, std::int64_t end) const;
 
  private:
-  static constexpr std::int64_t kPage = 1 << 16;
+  static constexpr std::int64_t kPage = 1 << 13;
   static constexpr std::size_t kWords = kPage / 64;
   struct Page {
     std::int64_t count = 0;  ///< bytes in the set; kPage: full, no bitmap

@@ -240,7 +240,7 @@ class KernelLowering {
       const TemporalLoop& l = m_.loops[static_cast<std::size_t>(depth)];
       Loop loop{vars_[static_cast<std::size_t>(depth)],
                 k_.dims[static_cast<std::size_t>(l.dim)].name,
-                build_.shape().trip(l.dim),
+                build_.shape().trip(depth),
                 {}};
       emit(depth + 1, loop.body);
       out.push_back({std::move(loop)});

@@ -21,28 +21,31 @@ std::int64_t OperandBuilder::element_bytes(int tensor) const {
   return std::max(1, bits(k_.tensors[static_cast<std::size_t>(tensor)].type.dtype) / 8);
 }
 
-bool OperandBuilder::may_clip(int dim) const {
-  const std::int64_t extent = k_.dims[static_cast<std::size_t>(dim)].extent;
-  std::int64_t ways = 1;
-  for (const SpatialSplit& s : m_.spatial) {
-    if (s.dim == dim) ways = (s.axes.row ? in_.machine->grid.rows : 1) * (s.axes.col ? in_.machine->grid.cols : 1);
+std::int64_t OperandBuilder::covered(int dim) const {
+  std::int64_t all = shape_.chunk(dim);
+  for (int i = 0; i < loop_count(); ++i) {
+    if (m_.loops[static_cast<std::size_t>(i)].dim != dim) continue;
+    all = shape_.trip(i) * m_.loops[static_cast<std::size_t>(i)].tile;  // tiles inside divide this one
+    break;
   }
-  return shape_.trip(dim) * shape_.tile(dim) * ways != extent;
+  for (const SpatialSplit& s : m_.spatial) {
+    if (s.dim == dim) all *= (s.axes.row ? in_.machine->grid.rows : 1) * (s.axes.col ? in_.machine->grid.cols : 1);
+  }
+  return all;
 }
 
+bool OperandBuilder::may_clip(int dim) const { return covered(dim) != k_.dims[static_cast<std::size_t>(dim)].extent; }
+
 bool OperandBuilder::may_be_empty(int dim) const {
-  const std::int64_t extent = k_.dims[static_cast<std::size_t>(dim)].extent;
-  std::int64_t ways = 1;
-  for (const SpatialSplit& s : m_.spatial) {
-    if (s.dim == dim) ways = (s.axes.row ? in_.machine->grid.rows : 1) * (s.axes.col ? in_.machine->grid.cols : 1);
-  }
-  return shape_.trip(dim) * shape_.tile(dim) * ways - extent >= shape_.tile(dim);
+  return covered(dim) - k_.dims[static_cast<std::size_t>(dim)].extent >= shape_.tile(dim);
 }
 
 Affine OperandBuilder::inner_start(int dim, int from, int to) const {
   Affine a;
-  const int p = shape_.position(dim);
-  if (p >= from && p < to && p < loop_count()) a.add(vars_[static_cast<std::size_t>(p)], shape_.tile(dim));
+  for (int i = from; i < to && i < loop_count(); ++i) {
+    const TemporalLoop& l = m_.loops[static_cast<std::size_t>(i)];
+    if (l.dim == dim) a.add(vars_[static_cast<std::size_t>(i)], l.tile);
+  }
   return a;
 }
 
@@ -96,7 +99,7 @@ Affine OperandBuilder::sequence(int depth) const {
   std::int64_t weight = 1;
   for (int i = depth; i-- > 0;) {
     a.add(vars_[static_cast<std::size_t>(i)], weight);
-    weight *= shape_.trip(m_.loops[static_cast<std::size_t>(i)].dim);
+    weight *= shape_.trip(i);
   }
   return a;
 }

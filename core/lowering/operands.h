@@ -31,6 +31,7 @@ class OperandBuilder {
   std::int64_t element_bytes(int tensor) const;
   Affine start(int dim, int depth) const;               ///< first coordinate of a storage node at `depth`
   Affine inner_start(int dim, int from, int to) const;  ///< contribution of loops with from <= position < to
+  std::int64_t covered(int dim) const;                  ///< extent of all cores' tiles together, ragged ends included
   bool may_clip(int dim) const;                         ///< the tiles do not divide the extent
   bool may_be_empty(int dim) const;                     ///< some core's tile lies wholly outside the extent
   std::vector<ViewDim> home_dims(int tensor) const;

@@ -241,6 +241,11 @@ class Builder {
           return;
         }
       }
+      if (g_.tensor(consumer.outputs.front()).type.shape != g_.tensor(out).type.shape) {
+        result_.remarks.push_back(
+            fmt::format("not fused: '{}' into '{}': it keeps only a part of the result", consumer.name, k.name));
+        return;
+      }
       if (!append_elementwise(k, nest, consumer, out)) {
         result_.remarks.push_back(
             fmt::format("not fused: '{}' into '{}': the result is written through a strided or gathered access",

@@ -47,7 +47,7 @@ struct Placement {
 
 struct Mapping {
   std::vector<SpatialSplit> spatial;
-  std::vector<TemporalLoop> loops;    ///< at most one per dimension
+  std::vector<TemporalLoop> loops;    ///< a dimension may have several; each tile divides the one outside it
   std::vector<Placement> placements;  ///< parallel to Kernel::tensors
   ArrayPlan array;                    ///< of the contraction
   std::uint32_t matrix_unit = 0, vector_unit = 0;
@@ -55,20 +55,26 @@ struct Mapping {
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
+/// InputError naming the loop, split or placement that breaks a rule: dimensions and memories that exist, tiles that
+/// divide the range outside them (the outermost one of a dimension that is not split over cores may be ragged), shares
+/// that cover the extent, one tiled dimension per coordinate of a tensor, depths within the loops, partial sums outside the reduction's loops, no holes in tiles
+/// that are written, one buffer where no loop stands outside.
+void check_mapping(const Kernel& k, const Mapping& m, const Grid& grid);
+
 /// Extents as the mapping makes them.
 class TileShape {
  public:
   TileShape(const Kernel& k, const Mapping& m);
   std::int64_t chunk(int dim) const { return chunk_[static_cast<std::size_t>(dim)]; }  ///< per core
-  std::int64_t tile(int dim) const { return tile_[static_cast<std::size_t>(dim)]; }    ///< inside all loops
-  std::int64_t trip(int dim) const { return (chunk(dim) + tile(dim) - 1) / tile(dim); }
-  int position(int dim) const { return position_[static_cast<std::size_t>(dim)]; }  ///< loop number or loop_count
   /// Extent that a storage node at `depth` covers.
-  std::int64_t range(int dim, int depth) const { return position(dim) < depth ? tile(dim) : chunk(dim); }
+  std::int64_t range(int dim, int depth) const;
+  std::int64_t tile(int dim) const { return range(dim, static_cast<int>(loops_.size())); }  ///< inside all loops
+  std::int64_t trip(int loop) const;                                                        ///< iterations of a loop
+  const std::vector<TemporalLoop>& loops() const { return loops_; }
 
  private:
-  std::vector<std::int64_t> chunk_, tile_;
-  std::vector<int> position_;
+  std::vector<std::int64_t> chunk_;
+  std::vector<TemporalLoop> loops_;
 };
 
 /// The bounding box of what a kernel's nests touch of a tensor in one tile at `depth`. Along each tensor dimension it
@@ -79,6 +85,8 @@ struct TensorBox {
 };
 TensorBox tensor_box(const Kernel& k, const TileShape& shape, int tensor, int depth);
 
+/// Canonical text of every field: part of content keys.
+std::string mapping_key(const Mapping& m);
 std::string print_mapping(const Kernel& k, const Mapping& m, const Machine& machine);
 
 }  // namespace assay

@@ -163,8 +163,9 @@ class Search {
   std::vector<std::vector<SpatialSplit>> spatial_candidates() const {
     if (env_.grid.cores() == 1) return {{}};
     std::vector<int> parallel;
+    const std::uint32_t inner = inner_output_dims();
     for (std::size_t d = 0; d < k_.dims.size(); ++d) {
-      if (!k_.dims[d].reduction) parallel.push_back(static_cast<int>(d));
+      if (!k_.dims[d].reduction && !((inner >> d) & 1U)) parallel.push_back(static_cast<int>(d));
     }
     struct Candidate {
       std::vector<SpatialSplit> split;
@@ -218,7 +219,7 @@ class Search {
       if (extent > 1) ++tiled;
     }
     // Windows (two tiled dimensions in one coordinate) keep the smaller one whole, so that every box is a box.
-    const std::uint32_t whole = window_dims();
+    const std::uint32_t whole = window_dims() | inner_output_dims();
     const std::size_t most = tiled <= 4 ? 9 : tiled <= 6 ? 7 : 5;
     for (std::size_t d = 0; d < k_.dims.size(); ++d) {
       const std::int64_t extent = m.chunk[d];
@@ -226,6 +227,28 @@ class Search {
                                          : halvings(extent, alignment(static_cast<int>(d)), most);
     }
     enumerate(m, 0);
+  }
+
+  /// Dimensions that move a coordinate of a written tensor in smaller steps than another one (k of g·K + k): tiles of
+  /// them would have holes.
+  std::uint32_t inner_output_dims() const {
+    std::uint32_t mask = 0;
+    for (const KernelNest& nest : k_.nests) {
+      for (const AccessDim& d : nest.out.dims) {
+        std::int64_t largest = 0;
+        const auto each = [&](auto f) {
+          for (const auto& [dim, c] : d.terms) {
+            const int s = nest.shared[static_cast<std::size_t>(dim)];
+            if (nest.dims[static_cast<std::size_t>(dim)].extent > 1) f(s, std::abs(c));
+          }
+        };
+        each([&](int, std::int64_t c) { largest = std::max(largest, c); });
+        each([&](int s, std::int64_t c) {
+          if (s >= 0 && c < largest) mask |= 1U << s;
+        });
+      }
+    }
+    return mask;
   }
 
   /// The smaller dimension of each pair that shares a coordinate of a tensor.

@@ -155,6 +155,22 @@ TEST_CASE("uninitialised: bytes are read that nothing wrote") {
   CHECK(verdict(after_fill("mxu", kContract), kNoOutput) == "");
 }
 
+TEST_CASE("uninitialised: what another buffer left on the same bytes is no value") {
+  // `tile` is full; `again` stands on its bytes later, and only its first half is written.
+  const std::string later = with(
+      with(kNoOutput, "tile memory 1 at 0 bytes 128 tile fp32 []",
+           "tile memory 1 at 0 bytes 128 tile fp32 [] steps 0 to 1"),
+      "buffer other memory 1", "buffer again memory 1 at 0 bytes 128 tile fp32 [] steps 1 to 2\nbuffer other memory 1");
+  const std::string half = with(kFill, "out tile fp32 [c of 32", "out again fp32 [c of 32");
+  const std::string read =
+      "signal @dma.load full 1\nwait @vpu full 1\n"
+      "vector @vpu for [c < 16] out acc fp32 [c of 16 by 4] in again fp32 [c of 32 by 4] body { v0 = input 0 : fp32 "
+      "}\n";
+  const auto short_by = [&](const char* n) { return with(half, "c < 32", "c < " + std::string(n)); };
+  CHECK(verdict(kFill + short_by("16") + read, later) == "");
+  breaks(verdict(kFill + short_by("15") + read, later), "uninitialised", "bytes 0 to 64 of buffer 'again'");
+}
+
 TEST_CASE("uninitialised: an output is not written to its end") {
   breaks(verdict(with(kCopies, "loop i < 4", "loop i < 3")), "uninitialised",
          "output 'y': nothing writes all 256 bytes of buffer 'y'");
