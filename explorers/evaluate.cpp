@@ -13,6 +13,7 @@
 #include "core/isa/text.h"
 #include "core/isa/verify.h"
 #include "core/spec/peak.h"
+#include "explorers/ablation.h"
 #include "explorers/fingerprint.h"
 #include "explorers/whatif.h"
 #include "hwmodels/energy.h"
@@ -191,6 +192,7 @@ class PhaseEvaluation {
     double cycles = 0, bound = 0;
     for (const CompiledKernel& k : compiled_.kernels) {
       if (k.host) continue;
+      if (k.lower_bound <= 0) return;  // given by hand: unknown
       cycles += k.cost.cycles;
       bound += k.lower_bound;
     }
@@ -244,6 +246,22 @@ class PhaseEvaluation {
     r.timeline = timeline(t, p);
     r.timeline_truncated = t.timeline_truncated;
     r.graph_dot = compiled_.graph_dot;
+    if (options_.ablate) ablate(r);
+  }
+
+  void ablate(WorkloadResult& r) {
+    for (const CompilerSwitch& s : compiler_switches()) {
+      CompileOptions without = options_.compile;
+      s.off(without);
+      if (without.describe() == options_.compile.describe()) continue;  // off already
+      try {
+        const CompiledModel c = compile(phase_.full().graph, machine_, without, cache_);
+        const double seconds = analyse(c.program, machine_).seconds();
+        r.ablation.push_back({s.name, r.analytical_seconds > 0 ? seconds / r.analytical_seconds - 1 : 0});
+      } catch (const Infeasible& e) {
+        r.notes.push_back(fmt::format("without {} nothing fits: {}", s.name, e.what()));
+      }
+    }
   }
 
   /// Seconds of the whole model saved by doubling the layer's binding resource; analytical on both sides.

@@ -20,6 +20,7 @@ struct PointOptions {
   bool cycle = true;             ///< run the cycle model
   bool detail = true;            ///< layer tables, memory maps, timeline, what-ifs
   bool recompile_gains = false;  ///< what-ifs compiled again for the changed machine
+  bool ablate = false;           ///< with `detail`: what each stage of the compiler brings
   CheckLevel check = CheckLevel::twin;
   std::int64_t full_check_macs = INT64_MAX;  ///< CheckLevel::full: larger phases are checked on their twin
   std::size_t timeline_events = 4000;

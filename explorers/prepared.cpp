@@ -55,7 +55,8 @@ const PreparedModel& PreparedPhase::get(bool twin) const {
   auto model = std::make_unique<PreparedModel>();
   model->source = [phase = phase_, twin] { return build(phase, twin); };
   Graph passed = model->source();
-  model->inputs = seeded_inputs(passed, seed_);
+  // Models by shape only are never executed; their inputs (caches of a language model) can be large.
+  if (has_all_values(passed)) model->inputs = seeded_inputs(passed, seed_);
   // Passes first: they fold what exports carry along, so that calibration and compilation see the model proper.
   PassContext context;
   run_passes(passed, standard_pipeline(), {}, context);

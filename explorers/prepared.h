@@ -21,7 +21,7 @@ struct PreparedModel {
   std::function<Graph()> source;
   Graph graph;  ///< after precision; what is compiled and what the program must equal
   bool quantised = false;
-  TensorMap inputs;  ///< seeded
+  TensorMap inputs;  ///< seeded; none where weights have no values
   std::vector<std::string> remarks;
 
   /// Outputs of `graph` (reference semantics) on `inputs`; computed on first use. Throws InputError where weights have

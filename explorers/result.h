@@ -98,6 +98,8 @@ struct WorkloadResult {
   std::vector<std::pair<std::string, std::int64_t>> free_ops;  ///< operations that cost nothing (views): name, count
   std::vector<std::pair<std::string, std::int64_t>> host_ops;  ///< operations that fell back to the host
   std::string graph_dot;                                       ///< compiled (fused) graph
+  /// Analytical time with one stage of the compiler off, relative to the time with all of them, less 1.
+  std::vector<NamedValue> ablation;
   std::string program_sha256;
   std::vector<std::string> remarks, notes;
 };

@@ -69,7 +69,7 @@ void fields(F& f, T& r) requires std::is_same_v<std::remove_const_t<T>, Workload
   f("waterfall", r.waterfall), f("layers", r.layers), f("memories", r.memories), f("timeline", r.timeline);
   f("timeline_truncated", r.timeline_truncated), f("energy_by_part", r.energy_by_part);
   f("free_ops", r.free_ops), f("host_ops", r.host_ops), f("graph_dot", r.graph_dot);
-  f("program_sha256", r.program_sha256), f("remarks", r.remarks), f("notes", r.notes);
+  f("ablation", r.ablation), f("program_sha256", r.program_sha256), f("remarks", r.remarks), f("notes", r.notes);
 }
 
 template <class F, class T>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -36,10 +37,23 @@ class SweepRun {
 
   SweepResult run() {
     load_inputs();
+    auto strategy = strategies().make(spec_.strategy, {space_size(spec_), spec_.samples, spec_.seed});
+    // A model that can't be read is said before anything is written. A sweep that goes on may need none of them.
+    std::error_code error;
+    if (options_.fresh || !std::filesystem::exists(options_.store_path, error)) {
+      const bool twins = level(spec_.check) >= CheckLevel::twin;
+      for (const WeightedPhase& p : phases_) {
+        p.phase->full();
+        if (twins && p.phase->has_twin()) p.phase->twin();
+      }
+    }
+    if (options_.ready) options_.ready();
     if (!options_.store_path.empty()) {
+      if (options_.fresh) {
+        for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(options_.store_path + suffix, error);
+      }
       store_ = std::make_unique<Store>(options_.store_path);
     }
-    auto strategy = strategies().make(spec_.strategy, {space_size(spec_), spec_.samples, spec_.seed});
     std::vector<std::int64_t> indices;
     for (;;) {
       const auto batch = strategy->ask(4096);
@@ -160,7 +174,7 @@ class SweepRun {
         o.compile = options_.compile;
         o.cycle = cycle;
         o.detail = stage != Stage::timed;
-        o.recompile_gains = stage != Stage::timed;
+        o.recompile_gains = o.ablate = stage != Stage::timed;
         o.check = level(spec_.check);
         if (stage == Stage::checked_in_full) {
           o.check = CheckLevel::full;
@@ -254,11 +268,20 @@ class SweepRun {
       manifest("stopped", fmt::format("{} of {} points were evaluated", result_.points.size(), designs_.size()));
     if (result_.ranking.empty() && !stopped()) {
       std::map<std::string, std::int64_t> reasons;
+      const bool bad_input = std::all_of(result_.points.begin(), result_.points.end(), [](const PointResult& p) {
+        return p.status == "failed" || p.status == "invalid";
+      });
       for (const PointResult& p : result_.points) {
         ++reasons[p.status == "ok" ? "constraint: " + p.constraint_violations.front() : p.status + ": " + p.reason];
       }
       std::string text = fmt::format("none of the {} points is feasible:", result_.points.size());
-      for (const auto& [reason, n] : reasons) text += fmt::format("\n  {} x {}", n, reason);
+      constexpr std::size_t kShown = 10;
+      std::vector<std::pair<std::string, std::int64_t>> often(reasons.begin(), reasons.end());
+      std::stable_sort(often.begin(), often.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+      for (std::size_t i = 0; i < std::min(kShown, often.size()); ++i)
+        text += fmt::format("\n  {} x {}", often[i].second, often[i].first);
+      if (often.size() > kShown) text += fmt::format("\n  and {} further reasons", often.size() - kShown);
+      if (bad_input) throw InputError(spec_.source_path, text);
       throw Infeasible(text);
     }
     if (store_) store_->set_manifest(result_.manifest);

@@ -6,28 +6,24 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/math.h"
+#include "core/spec/file_kind.h"
+#include "core/spec/plain_values.h"
 #include "core/spec/yaml.h"
 
 namespace assay {
 namespace {
 
 constexpr std::int64_t kMostValues = 100'000;
-
-std::optional<double> number(const YamlNode& n) {
-  if (!n.is_scalar() || n.quoted || n.text.empty()) return std::nullopt;
-  double v = 0;
-  const auto [end, error] = std::from_chars(n.text.data(), n.text.data() + n.text.size(), v);
-  if (error != std::errc() || end != n.text.data() + n.text.size() || !std::isfinite(v)) return std::nullopt;
-  return v;
-}
+constexpr std::size_t kTriedValues = 500;
 
 /// `12 MiB` → 12 and ` MiB`.
 std::optional<std::pair<double, std::string>> number_and_unit(const YamlNode& n) {
-  if (!n.is_scalar()) return std::nullopt;
+  if (!n.is_scalar() || has_leading_zero(n.text)) return std::nullopt;
   double v = 0;
   const auto [end, error] = std::from_chars(n.text.data(), n.text.data() + n.text.size(), v);
   if (error != std::errc() || !std::isfinite(v)) return std::nullopt;
@@ -48,11 +44,14 @@ class Reader {
           fmt::format("expected a map with 'sweep', 'workloads' and 'machines', found {}", root_.describe()));
       throw InputError(std::move(problems_));
     }
+    expect_kind(root_, FileKind::sweep);
     std::vector<SweepAxis> common;
     keys(root_, "",
          {"sweep", "description", "objective", "precision", "strategy", "samples", "seed", "check", "cycle_points",
           "detail_points", "full_check_macs", "workloads", "machines", "axes", "constraints"});
     text("sweep", spec_.name, {}, true);
+    if (!spec_.name.empty() && !is_file_name(spec_.name))
+      add(root_.find("sweep")->pos, "sweep", fmt::format("expected {}, found '{}'", kFileName, spec_.name));
     text("objective", spec_.objective, {"latency", "energy", "edp"}, false);
     std::string precision;
     text("precision", precision, {"native", "fp16", "bf16", "int8"}, false);
@@ -66,12 +65,15 @@ class Reader {
     std::int64_t seed = 1;
     integer("seed", seed, 0);
     spec_.seed = static_cast<std::uint64_t>(seed);
-    if (const YamlNode* a = root_.find("axes")) common = axes(*a, "axes");
+    if (const YamlNode* a = root_.find("axes")) {
+      common = axes(*a, "axes");
+      for (const YamlEntry& e : a->entries) common_pos_.emplace(e.key, e.pos);
+    }
     workloads();
     machines(common);
     constraints();
-    if (spec_.strategy == "random" && spec_.samples == 0)
-      add(root_.pos, "samples", "the random strategy needs 'samples', the number of points to draw");
+    if (spec_.strategy == "random" && root_.find("samples") == nullptr)
+      add(root_.find("strategy")->pos, "samples", "the random strategy needs 'samples', the number of points to draw");
     if (problems_.empty()) check_axes();
     if (!problems_.empty()) throw InputError(std::move(problems_));
     return std::move(spec_);
@@ -111,7 +113,7 @@ class Reader {
   void integer(const std::string& key, std::int64_t& out, std::int64_t low) {
     const YamlNode* n = root_.find(key);
     if (n == nullptr) return;
-    const auto v = number(*n);
+    const auto v = plain_number(*n);
     if (!v || *v != std::floor(*v) || *v < static_cast<double>(low) || *v > 1e15) {
       return add(n->pos, key, fmt::format("expected an integer >= {}, found {}", low, n->describe()));
     }
@@ -159,7 +161,7 @@ class Reader {
           continue;
         }
         if (const YamlNode* weight = item.find("weight")) {
-          const auto v = number(*weight);
+          const auto v = plain_number(*weight);
           if (!v || *v < 0) add(weight->pos, path + ".weight", "expected a number >= 0, found " + weight->describe());
           w.weight = v.value_or(1);
         }
@@ -282,7 +284,7 @@ class Reader {
       return add(map->pos, "constraints", "expected a map of quantities to limits, found " + map->describe());
     keys(*map, "constraints", {"area_mm2", "average_w", "peak_w", "latency_s", "energy_j"});
     for (const YamlEntry& e : map->entries) {
-      const auto v = number(e.value);
+      const auto v = plain_number(e.value);
       if (!v || *v <= 0) {
         add(e.value.pos, "constraints." + e.key, "expected a number > 0, found " + e.value.describe());
         continue;
@@ -291,34 +293,38 @@ class Reader {
     }
   }
 
-  /// Every axis must name something in its description: the first value of each is tried alone.
+  /// Every axis must name something in its description: each value is tried alone until one gives a machine. Of a long
+  /// axis only as many as a second or so allows; where none of them does, its points will say why.
   void check_axes() {
     for (std::size_t m = 0; m < spec_.machines.size(); ++m) {
       load_machine(spec_.machines[m].path);  // its own errors first
       for (const SweepAxis& a : spec_.machines[m].axes) {
-        bool any = false;
+        bool any = a.values.size() > kTriedValues;
         std::string reason;
-        for (const std::string& v : a.values) {
+        for (std::size_t v = 0; v < std::min(a.values.size(), kTriedValues); ++v) {
           try {
-            load_machine(spec_.machines[m].path, {{a.path, v}});
+            load_machine(spec_.machines[m].path, {{a.path, a.values[v]}});
             any = true;
             break;
           } catch (const InputError& e) {
+            const Diagnostic& d = e.diagnostics().front();
             if (reason.empty())
-              reason = e.diagnostics().front().message +
-                       (e.diagnostics().front().suggestion.empty()
-                            ? ""
-                            : fmt::format(" (did you mean '{}'?)", e.diagnostics().front().suggestion));
+              reason = d.message + (d.suggestion.empty() ? "" : fmt::format(" (did you mean '{}'?)", d.suggestion));
+            if (d.message == kNamesNothing) break;  // whatever the value
           }
         }
-        if (any) continue;
-        SourcePos pos = root_.pos;
-        for (const auto& p : axis_pos_) {
-          if (p.machine == m && p.key == a.path) pos = p.pos;
-        }
-        add(pos, fmt::format("machines[{}].axes.{}", m, a.path), "no value of this axis gives a machine: " + reason);
+        if (!any || reason.starts_with(kNamesNothing))
+          add(axis_position(m, a.path), fmt::format("machines[{}].axes.{}", m, a.path),
+              "no value of this axis gives a machine: " + reason);
       }
     }
+  }
+
+  SourcePos axis_position(std::size_t machine, const std::string& path) const {
+    for (const AxisPos& p : axis_pos_) {
+      if (p.machine == machine && p.key == path) return p.pos;
+    }
+    return common_pos_.at(path);
   }
 
   struct AxisPos {
@@ -331,7 +337,8 @@ class Reader {
   std::filesystem::path folder_;
   SweepSpec spec_;
   std::vector<Diagnostic> problems_;
-  std::vector<AxisPos> axis_pos_;
+  std::vector<AxisPos> axis_pos_;                ///< of the machines' own axes
+  std::map<std::string, SourcePos> common_pos_;  ///< of the axes of all machines
 };
 
 std::int64_t machine_size(const SweepMachine& m) {

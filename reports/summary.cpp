@@ -98,6 +98,20 @@ std::string mapper_summary(const PointResult& point) {
   return tiers.empty() ? "unknown" : join(tiers, "; ");
 }
 
+std::string dependence_summary(const PointResult& point) {
+  std::map<std::string, double> lost;  // seconds of the suite, by stage
+  double total = 0;
+  for (const auto& w : point.workloads) {
+    total += weighted_seconds(w);
+    for (const NamedValue& a : w.ablation) lost[a.name] += a.value * weighted_seconds(w);
+  }
+  if (lost.empty() || !(total > 0)) return "";
+  const auto worst =
+      std::max_element(lost.begin(), lost.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const double share = worst->second / total;
+  return share < 0.01 ? "none" : fmt::format("{} (+{})", worst->first, format_quantity(share, Unit::ratio));
+}
+
 std::size_t rows_that_matter(const SweepResult& sweep) {
   std::size_t n = std::min<std::size_t>(10, sweep.ranking.size());
   while (n > 0 && n < sweep.ranking.size() && sweep.ranking[n - 1].tied_with_next) ++n;

@@ -21,6 +21,7 @@ Tensor read_tensor_pb(const std::string& path);
 /// A value for every input, depending on (seed, input name, type) and on what reads it: floats are normal with
 /// deviation 1 (0 or 1 where the name says mask), indices of Gather stay inside the table, other integers are small,
 /// 8-bit ones use their range, booleans are mostly true. O(elements + nodes).
+/// InputError when all of them together reach 4 GiB.
 TensorMap seeded_inputs(const Graph& g, std::uint64_t seed);
 
 }  // namespace assay

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
 
+#include "core/base/error.h"
 #include "core/base/random.h"
 #include "workloads/arrays.h"
 
@@ -9,6 +12,7 @@ namespace assay {
 namespace {
 
 constexpr int kMaxChain = 16;
+constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
 
 std::string lower(std::string s) {
   for (char& c : s)
@@ -81,9 +85,15 @@ void fill(const Graph& g, TensorId id, Random& random, Tensor& t) {
 
 TensorMap seeded_inputs(const Graph& g, std::uint64_t seed) {
   TensorMap out;
+  std::int64_t left = kMostBytes;
   for (const TensorId id : g.inputs()) {
     const GraphTensor& tensor = g.tensor(id);
     Random random(seed, tensor.name);
+    left -= std::min(left, tensor.type.bytes());
+    if (left == 0)
+      throw InputError("input '" + tensor.name + "'",
+                       fmt::format("{} takes {} bytes; values are made up for less than {} of all inputs together",
+                                   to_string(tensor.type), tensor.type.bytes(), kMostBytes));
     Tensor t(tensor.type);
     fill(g, id, random, t);
     out[tensor.name] = std::make_shared<const Tensor>(std::move(t));

@@ -98,7 +98,10 @@ std::vector<Workload> load_workloads(const std::string& path, const WorkloadOpti
                      fmt::format("found '{}', expected one of {}", *options.precision, fmt::join(precisions(), ", ")));
   std::error_code error;
   if (!fs::is_regular_file(path, error))
-    throw InputError(Diagnostic{.pos = {.file = path}, .path = {}, .message = "no such file", .suggestion = {}});
+    throw InputError(Diagnostic{.pos = {.file = path},
+                                .path = {},
+                                .message = fs::exists(path, error) ? "not a regular file" : "no such file",
+                                .suggestion = {}});
   const std::string extension = fs::path(path).extension().string();
   std::vector<Workload> out;
   if (extension == ".onnx") {

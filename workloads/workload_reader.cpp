@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <set>
 
+#include "core/spec/file_kind.h"
+#include "core/spec/plain_values.h"
 #include "core/spec/quantity.h"
 
 namespace assay {
@@ -24,7 +26,10 @@ class Reader {
     WorkloadFile out;
     if (!root.is_map()) {
       problem(root.pos, {}, "found " + root.describe() + ", expected a map with the key 'workload' or 'suite'");
-    } else if (root.find("suite") != nullptr) {
+      throw InputError(problems_);
+    }
+    expect_kind(root, FileKind::workload, FileKind::suite);
+    if (root.find("suite") != nullptr) {
       out.suite = suite(root);
     } else {
       out.workload = workload(root);
@@ -68,6 +73,14 @@ class Reader {
   std::optional<std::string> text(const YamlNode& node, const std::string& at) {
     if (node.is_scalar() && !node.text.empty()) return node.text;
     problem(node.pos, at, "found " + node.describe() + ", expected text");
+    return std::nullopt;
+  }
+
+  /// Names of workloads and phases become names of files (traces), so they hold no separators.
+  std::optional<std::string> name(const YamlNode& node, const std::string& at) {
+    const auto n = text(node, at);
+    if (!n || is_file_name(*n)) return n;
+    problem(node.pos, at, fmt::format("found {}, expected {}", node.describe(), kFileName));
     return std::nullopt;
   }
 
@@ -220,7 +233,7 @@ class Reader {
                {"workload", "description", "onnx", "family", "params", "dtype", "bind", "shapes", "weights", "seed",
                 "precision", "twin", "phases", "latency_limit"});
     if (const YamlNode* n = root.find("workload")) {
-      out.name = text(*n, "workload").value_or("");
+      out.name = name(*n, "workload").value_or("");
     } else {
       problem(root.pos, {}, "has no key 'workload' (its name)");
     }
@@ -262,11 +275,11 @@ class Reader {
     out.full = base;
     const YamlNode* own_twin = nullptr;
     if (item != nullptr) {
-      const YamlNode* name = item->find("name");
-      if (name == nullptr) {
+      const YamlNode* own_name = item->find("name");
+      if (own_name == nullptr) {
         problem(item->pos, at + "name", "every phase has a name");
       } else {
-        out.name = text(*name, at + "name").value_or("");
+        out.name = name(*own_name, at + "name").value_or("");
       }
       if (const YamlNode* n = item->find("repeat")) out.repeat = whole(*n, at + "repeat", 1, 1'000'000'000).value_or(1);
       sizes(*item, at, out.full);
@@ -312,11 +325,7 @@ class Reader {
   }
 
   double weight(const YamlNode& node, const std::string& at) {
-    double v = 0;
-    const std::string& s = node.text;
-    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);
-    if (node.is_scalar() && !node.quoted && error == std::errc() && end == s.data() + s.size() && v > 0 && v <= 1e9)
-      return v;
+    if (const auto v = plain_number(node); v && *v > 0 && *v <= 1e9) return *v;
     problem(node.pos, at, "found " + node.describe() + ", expected a number above 0");
     return 1;
   }

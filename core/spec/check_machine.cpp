@@ -20,6 +20,7 @@ class MachineCheck {
   void run() {
     if (m_.matrix_units.empty() && m_.vector_units.empty()) {
       report_("", "the machine has no compute unit; expected a matrix or vector unit, or an array");
+      return;  // what else is missing follows from it
     }
     if (!one_dram()) return;
     totals();
@@ -174,12 +175,10 @@ class MachineCheck {
 
   void roles() {
     for (const Role r : {Role::input, Role::weight, Role::output}) {
-      bool held = false;
-      for (std::size_t i = 0; i < m_.memories.size(); ++i) {
-        const Memory& mem = m_.memories[i];
-        held =
-            held || (mem.scope == Scope::core && mem.kind == MemoryKind::scratchpad && reached_[i] && mem.may_hold(r));
-      }
+      // A scratchpad that no dma reaches counts here: reachable() has said what is wrong with it.
+      const bool held = std::any_of(m_.memories.begin(), m_.memories.end(), [&](const Memory& mem) {
+        return is_core(mem, MemoryKind::scratchpad) && mem.may_hold(r);
+      });
       if (!held) {
         report_("memories", fmt::format("no scratchpad of the core holds {}; expected one with that role in `holds` "
                                         "and a dma to it",

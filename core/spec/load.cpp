@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/spec/check_machine.h"
+#include "core/spec/file_kind.h"
 #include "core/spec/reader.h"
 #include "core/spec/source_tree.h"
 
@@ -292,6 +293,7 @@ class Loader {
 };
 
 Machine load_tree(YamlNode root, const std::string& file, const std::vector<Override>& overrides) {
+  expect_kind(root, FileKind::machine);
   SourceTree tree = merge_extends(std::move(root), file);
   for (const Override& o : overrides) apply_override(tree.root, o);
   Machine m = Loader(tree.root).load(tree.root_machine);

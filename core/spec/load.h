@@ -16,6 +16,9 @@ struct Override {
   std::string value;
 };
 
+/// Message of an override whose path names nothing, whatever its value.
+inline constexpr const char* kNamesNothing = "names nothing in the description";
+
 /// Reads a description (YAML; `extends` resolved relative to the file), applies the overrides, evaluates
 /// expressions, checks every rule of the field tables and the machine as a whole (a compute unit, a path from DRAM,
 /// no zero bandwidth, …). Throws InputError with every problem found, each with file:line:column.

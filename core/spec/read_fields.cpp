@@ -23,7 +23,7 @@ class FieldWalk {
     read_clock(node);
     walk(node, "");
     for (const FieldSpec* spec : specs_) {
-      if (spec->required && !seen_.contains(spec->name)) {
+      if (spec->required && !seen_.contains(spec->name) && !misspelt_.contains(spec->name)) {
         context_.diagnostics.add(node.pos, path_,
                                  fmt::format("missing '{}': expected {}", spec->name, kind_info(spec->kind).noun));
       }
@@ -110,6 +110,7 @@ class FieldWalk {
   void unknown(const YamlEntry& e, const std::string& full, const std::string& prefix) {
     const std::vector<std::string> known = keys(prefix);
     const auto near = nearest_name(e.key, known);
+    if (near) misspelt_.insert(prefix + *near);
     context_.diagnostics.add(e.pos, full, fmt::format("unknown key '{}'; expected {}", e.key, fmt::join(known, ", ")),
                              near.value_or(""));
   }
@@ -119,6 +120,7 @@ class FieldWalk {
   const std::vector<const FieldSpec*>& specs_;
   const std::vector<std::string>& others_;
   std::set<std::string> seen_;
+  std::set<std::string> misspelt_;  ///< suggested for an unknown key: not reported as missing as well
   std::vector<std::pair<std::size_t, FieldValue>> values_;
   std::int64_t hz_ = 1;
 };

@@ -130,7 +130,9 @@ class ValueReader {
       } else if (at.is_scalar() && at.text.find("${") != std::string::npos) {
         found = fmt::format("{} = {:.6g}", found, static_cast<double>(q.value));
       }
-      throw NodeError(at.pos, fmt::format("expected a value {}, found {}", describe_range(spec_), found));
+      const bool over = low_ok && spec_.high >= 0x1p60L;  // of the ranges' wording only limits a person would meet
+      throw NodeError(at.pos, fmt::format("expected a value {}{}, found {}", describe_range(spec_),
+                                          over ? " that can be counted in 64 bits" : "", found));
     }
     const bool must_be_whole = spec_.whole && spec_.kind != FieldKind::bandwidth && spec_.kind != FieldKind::frequency;
     if (!must_be_whole || q.interval()) return;

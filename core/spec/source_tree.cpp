@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/spec/file_kind.h"
 #include "core/spec/reader.h"
 
 namespace assay {
@@ -154,6 +155,7 @@ SourceTree merge_extends(YamlNode root, const std::string& file) {
     here = next.string();
     root = parse_yaml_file(here);
     require_map(root);
+    expect_kind(root, FileKind::machine);
   }
   SourceTree tree;
   if (const YamlNode* name = chain.back().find("machine"); name != nullptr && name->is_scalar()) {
@@ -170,8 +172,7 @@ void apply_override(YamlNode& root, const Override& o) {
   const auto nothing = [&] {
     std::vector<std::string> paths;
     collect_paths(root, "", paths);
-    fail({.file = "override " + o.path}, o.path, "names nothing in the description",
-         nearest_name(o.path, paths).value_or(""));
+    fail({.file = "override " + o.path}, o.path, kNamesNothing, nearest_name(o.path, paths).value_or(""));
   };
   YamlNode value = override_value(o, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {

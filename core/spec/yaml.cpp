@@ -22,10 +22,37 @@ namespace {
   throw InputError(Diagnostic{.pos = std::move(pos), .path = {}, .message = std::move(message), .suggestion = {}});
 }
 
+/// Does the bracket at `at` lack its counterpart? Quoted text and comments are skipped. O(length).
+bool never_closed(const std::string& text, std::size_t at) {
+  int depth = 0;
+  char quote = 0;
+  for (std::size_t i = at; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == '\\' && quote == '"')
+        ++i;
+      else if (c == quote)
+        quote = 0;
+    } else if ((c == '"' || c == '\'') && i > at &&
+               std::string_view("[{,: \n").find(text[i - 1]) != std::string::npos) {
+      quote = c;  // elsewhere it is an apostrophe
+    } else if (c == '#' && i > 0 && (text[i - 1] == ' ' || text[i - 1] == '\n')) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return false;
+    }
+  }
+  return depth > 0;
+}
+
 /// Builds the tree from yaml-cpp's events; refuses as early as possible, so that no bomb is ever unfolded.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string file, const YamlLimits& limits) : file_(std::move(file)), limits_(limits) {}
+  /// `text` (what the parser reads) must outlive the builder.
+  TreeBuilder(std::string file, const YamlLimits& limits, const std::string& text)
+      : file_(std::move(file)), limits_(limits), text_(text) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) fail(position(mark), "a second YAML document starts here; expected one per file");
@@ -140,7 +167,12 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     check_tag(mark, tag);
-    if (expects_key()) fail(position(mark), "found a list or map as a key; expected a name");
+    if (expects_key()) {
+      // The parser takes a bracket that is never closed for the start of a key.
+      if (never_closed(text_, static_cast<std::size_t>(std::max(mark.pos, 0))))
+        fail(position(mark), fmt::format("this '{}' is never closed", kind == YamlNode::Kind::map ? '{' : '['));
+      fail(position(mark), "found a list or map as a key; expected a name");
+    }
     if (frames_.size() >= static_cast<std::size_t>(limits_.depth)) {
       fail(position(mark), fmt::format("nested deeper than {} levels", limits_.depth));
     }
@@ -195,6 +227,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   std::string file_;
   YamlLimits limits_;
+  const std::string& text_;
   YamlNode root_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, std::pair<YamlNode, std::size_t>> anchors_;
@@ -276,8 +309,9 @@ YamlNode parse_yaml(const std::string& text, const std::string& file, const Yaml
   if (text.size() > limits.bytes) {
     fail({.file = file}, fmt::format("{} bytes long; a description may have {}", text.size(), limits.bytes));
   }
-  TreeBuilder builder(file, limits);
-  std::istringstream in(clean_text(text, file));
+  const std::string clean = clean_text(text, file);
+  TreeBuilder builder(file, limits, clean);
+  std::istringstream in(clean);
   try {
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
@@ -291,8 +325,10 @@ YamlNode parse_yaml(const std::string& text, const std::string& file, const Yaml
 
 YamlNode parse_yaml_file(const std::string& path, const YamlLimits& limits) {
   std::error_code error;
+  if (path.empty()) throw InputError("file", "expected a path, found nothing");
   if (!std::filesystem::exists(path, error)) fail({.file = path}, "no such file");
   if (!std::filesystem::is_regular_file(path, error)) fail({.file = path}, "not a regular file");
+  if (path.ends_with(".onnx")) fail({.file = path}, "an ONNX model stands where a YAML file is expected");
   const auto size = std::filesystem::file_size(path, error);
   if (!error && size > limits.bytes) {
     fail({.file = path}, fmt::format("{} bytes long; a description may have {}", size, limits.bytes));

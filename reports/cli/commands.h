@@ -29,7 +29,7 @@ struct CompilerArgs {
   std::vector<std::string> disable_pass;
   std::string dump_after, dump_dir = ".";
   bool check_passes = false;
-  bool no_fusion = false, no_residency = false, no_prefetch = false;
+  bool no_fusion = false, no_residency = false, no_prefetch = false, no_multicast = false;
 };
 
 struct CheckArgs {

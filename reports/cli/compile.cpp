@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/isa/text.h"
 #include "core/isa/verify.h"
+#include "core/spec/plain_values.h"
 #include "reports/cli/support.h"
 
 namespace assay {
@@ -31,16 +34,29 @@ void for_each_phase(const MachineArgs& m, const WorkloadArgs& w, const CompileOp
   }
 }
 
+/// One program: the file asked for. Several: `p.txt` becomes `p-llama-prefill.txt` and so on.
+void write_programs(const std::string& out, const std::vector<std::pair<std::string, std::string>>& programs) {
+  if (programs.size() == 1) return write_file(out, programs.front().second);
+  const std::filesystem::path path(out);
+  for (const auto& [name, text] : programs) {
+    std::filesystem::path file = path.parent_path() / path.stem();
+    file += "-" + name + path.extension().string();
+    write_file(file.string(), text);
+    std::fprintf(stderr, "program: %s\n", file.c_str());
+  }
+}
+
 }  // namespace
 
 WorkloadOptions workload_options(const WorkloadArgs& a) {
   WorkloadOptions o;
   for (const std::string& s : a.bind) {
     const auto [name, value] = split("--bind", s);
-    char* end = nullptr;
-    o.bind[name] = std::strtoll(value.c_str(), &end, 10);
-    if (end == value.c_str() || *end != '\0')
-      throw InputError("--bind", fmt::format("expected an integer for '{}', found '{}'", name, value));
+    std::int64_t extent = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), extent);
+    if (error != std::errc() || end != value.data() + value.size() || has_leading_zero(value))
+      throw InputError("--bind", fmt::format("expected a whole number for '{}', found '{}'", name, value));
+    o.bind[name] = extent;
   }
   for (const std::string& s : a.shape) {
     const auto [name, value] = split("--shape", s);
@@ -67,47 +83,52 @@ CompileOptions compile_options(const CompilerArgs& a) {
   o.fuse_epilogues = !a.no_fusion;
   o.residency = !a.no_residency;
   o.weight_prefetch = !a.no_prefetch;
+  o.multicast = !a.no_multicast;
   return o;
 }
 
 int compile_command(const CompileArgs& a) {
   int code = kOk;
+  std::vector<std::pair<std::string, std::string>> programs;
+  if (!a.out.empty()) check_target(a.out);
   nlohmann::ordered_json j;
   j["schema_version"] = 1;
-  for_each_phase(a.machine, a.workload, compile_options(a.compiler),
-                 [&](const Machine& machine, const PreparedPhase& phase, const CompiledModel& c) {
-                   const VerifyResult v = verify_program(c.program, machine);
-                   const std::string text = print_program(c.program);
-                   if (a.json) {
-                     nlohmann::ordered_json p;
-                     p["workload"] = phase.workload();
-                     p["phase"] = phase.phase();
-                     p["kernels"] = c.kernels.size();
-                     p["verified"] = v.ok();
-                     for (const auto& [op, n] : c.free_ops) p["free_ops"][op] = n;
-                     for (const auto& [op, n] : c.host_ops) p["host_ops"][op] = n;
-                     for (const std::string& r : c.remarks) p["remarks"].push_back(r);
-                     j["phases"].push_back(p);
-                   } else if (a.out.empty()) {
-                     print_out(text);
-                   } else {
-                     write_file(a.out, text);
-                   }
-                   for (const Violation& x : v.violations)
-                     std::fprintf(stderr, "%s\n", fmt::format("{}: {}: {}", x.rule, x.where, x.message).c_str());
-                   std::fprintf(stderr, "%s\n",
-                                fmt::format("{}: {} kernels, {} buffers, {} semaphores; {}", phase.workload(),
-                                            c.kernels.size(), c.program.buffers.size(), c.program.semaphores.size(),
-                                            v.ok() ? fmt::format("verified over {} command instances", v.instances)
-                                                   : "REJECTED by the verifier")
-                                    .c_str());
-                   for (const auto& [op, n] : c.free_ops)
-                     std::fprintf(stderr, "  free: %s x %lld (a view of the same bytes)\n", op.c_str(),
-                                  static_cast<long long>(n));
-                   for (const auto& [op, n] : c.host_ops)
-                     std::fprintf(stderr, "  host: %s x %lld\n", op.c_str(), static_cast<long long>(n));
-                   if (!v.ok()) code = kMismatch;
-                 });
+  for_each_phase(
+      a.machine, a.workload, compile_options(a.compiler),
+      [&](const Machine& machine, const PreparedPhase& phase, const CompiledModel& c) {
+        const VerifyResult v = verify_program(c.program, machine);
+        const std::string text = print_program(c.program);
+        if (a.json) {
+          nlohmann::ordered_json p;
+          p["workload"] = phase.workload();
+          p["phase"] = phase.phase();
+          p["kernels"] = c.kernels.size();
+          p["verified"] = v.ok();
+          for (const auto& [op, n] : c.free_ops) p["free_ops"][op] = n;
+          for (const auto& [op, n] : c.host_ops) p["host_ops"][op] = n;
+          for (const std::string& r : c.remarks) p["remarks"].push_back(r);
+          j["phases"].push_back(p);
+        } else if (a.out.empty()) {
+          print_out(text);
+        } else {
+          programs.emplace_back(
+              phase.phase() == phase.workload() ? phase.workload() : phase.workload() + "-" + phase.phase(), text);
+        }
+        for (const Violation& x : v.violations)
+          std::fprintf(stderr, "%s\n", fmt::format("{}: {}: {}", x.rule, x.where, x.message).c_str());
+        std::fprintf(stderr, "%s\n",
+                     fmt::format("{}: {} kernels, {} buffers, {} semaphores; {}", phase.workload(), c.kernels.size(),
+                                 c.program.buffers.size(), c.program.semaphores.size(),
+                                 v.ok() ? fmt::format("verified over {} command instances", v.instances)
+                                        : "REJECTED by the verifier")
+                         .c_str());
+        for (const auto& [op, n] : c.free_ops)
+          std::fprintf(stderr, "  free: %s x %lld (a view of the same bytes)\n", op.c_str(), static_cast<long long>(n));
+        for (const auto& [op, n] : c.host_ops)
+          std::fprintf(stderr, "  host: %s x %lld\n", op.c_str(), static_cast<long long>(n));
+        if (!v.ok()) code = kMismatch;
+      });
+  if (!programs.empty()) write_programs(a.out, programs);
   if (a.json) print_out(j.dump(1) + "\n");
   return code;
 }

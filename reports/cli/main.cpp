@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "core/base/check.h"
@@ -21,8 +22,9 @@ void add_workload(CLI::App* app, WorkloadArgs& a) {
   app->add_option("--param", a.param, "Set a parameter of a model family: layers=2 (repeatable)");
   app->add_option("--weights", a.weights, "as_in_file, seeded (He-scaled, fixed seed) or absent (shapes only)");
   app->add_option("--precision", a.precision, "native, fp16, bf16 or int8 (a float model is quantised by a pass)");
-  app->add_flag("--twin", a.twin, "Use the workload's reduced twin");
 }
+
+void add_twin(CLI::App* app, WorkloadArgs& a) { app->add_flag("--twin", a.twin, "Use the workload's reduced twin"); }
 
 void add_compiler(CLI::App* app, CompilerArgs& a) {
   app->add_option("--disable-pass", a.disable_pass, "Leave out a graph pass (repeatable); see `assay list passes`");
@@ -31,7 +33,20 @@ void add_compiler(CLI::App* app, CompilerArgs& a) {
   app->add_flag("--check-passes", a.check_passes, "Execute the graph before and after every pass and compare");
   app->add_flag("--no-fusion", a.no_fusion, "Do not fuse elementwise epilogues");
   app->add_flag("--no-residency", a.no_residency, "Send every intermediate to DRAM");
+  app->add_flag("--no-multicast", a.no_multicast, "Every core loads its own tiles");
   app->add_flag("--no-prefetch", a.no_prefetch, "Do not fill a kernel's tiles before the one before ends");
+}
+
+/// CLI11 takes a misspelt command for a stray argument and says that one is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(c->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  std::string list;
+  for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
+  throw InputError(Diagnostic{
+      {}, argv[1], "there is no such command; there are " + list, nearest_name(argv[1], names).value_or("")});
 }
 
 int dispatch(int argc, char** argv) {
@@ -55,6 +70,7 @@ int dispatch(int argc, char** argv) {
   c = app.add_subcommand("compile", "Compile a model for a machine; prints the program");
   add_machine(c, compile.machine);
   add_workload(c, compile.workload);
+  add_twin(c, compile.workload);
   add_compiler(c, compile.compiler);
   c->add_option("-o,--out", compile.out, "Write the program to a file");
   c->add_flag("--json", compile.json, "A summary as JSON instead of the program");
@@ -75,6 +91,7 @@ int dispatch(int argc, char** argv) {
   c = app.add_subcommand("map", "Show the mapping of every layer, with its bound");
   add_machine(c, map.machine);
   add_workload(c, map.workload);
+  add_twin(c, map.workload);
   c->add_option("--layer", map.layer, "Only layers whose name contains this");
   c->add_flag("--json", map.json, "JSON on stdout");
   c->callback([&] { code = map_command(map); });
@@ -84,7 +101,7 @@ int dispatch(int argc, char** argv) {
   c->add_option("sweep", sweep.sweep, "Sweep file (YAML)")->required();
   c->add_option("-o,--out", sweep.out, "Folder for the store and the report (default: out/<name>)");
   c->add_option("--check", sweep.check, "Override the file's level: none, static, twin or full");
-  c->add_option("-j,--threads", sweep.threads, "Threads (default: one per core)");
+  c->add_option("-j,--threads", sweep.threads, "Threads (default: one per core)")->check(CLI::Range(1, 1024));
   c->add_flag("--fresh", sweep.fresh, "Forget stored results first");
   c->add_flag("--json", sweep.json, "JSON on stdout");
   c->add_flag("-q,--quiet", sweep.quiet, "No progress on stderr");
@@ -115,6 +132,7 @@ int dispatch(int argc, char** argv) {
   c->add_flag("--json", list_json, "JSON on stdout");
   c->callback([&] { code = list_command(what, list_json); });
 
+  refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

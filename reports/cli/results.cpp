@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -22,6 +23,7 @@ namespace {
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::error_code error;
+  if (!std::filesystem::exists(path, error)) throw InputError(path, "no such file");
   if (!in || std::filesystem::is_directory(path, error)) throw InputError(path, "can't be read");
   std::ostringstream text;
   text << in.rdbuf();
@@ -34,8 +36,9 @@ SweepResult load_result(const std::string& path) {
   // A folder of a sweep stands for its result.
   std::error_code error;
   const std::string file = std::filesystem::is_directory(path, error) ? path + "/result.json" : path;
+  const std::string text = read_file(file);
   try {
-    return sweep_from_json(read_file(file));
+    return sweep_from_json(text);
   } catch (const InputError& e) {
     throw InputError(file, e.what());
   }
@@ -77,6 +80,27 @@ std::string machine_diff(const Machine& a, const Machine& b) {
 
 }  // namespace
 
+void check_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path there = fs::absolute(path, error);
+  while (!fs::exists(fs::symlink_status(there, error)) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error)) throw InputError(path, "'" + there.string() + "' is not a folder");
+  if (access(there.c_str(), W_OK | X_OK) != 0)
+    throw InputError(path, "the folder '" + there.string() + "' can't be written into");
+}
+
+void check_target(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path parent = fs::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (!fs::is_directory(folder, error)) throw InputError(path, "can't be written: there is no folder '" + folder + "'");
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw InputError(path, "can't be written: the folder '" + folder + "' does not allow it");
+  if (fs::is_directory(path, error)) throw InputError(path, "can't be written: it is a folder");
+}
+
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -95,9 +119,11 @@ void write_file(const std::string& path, const std::string& content) {
       throw InputError(path, "can't be written");
     }
   }
-  std::error_code error;
+  std::error_code error, ignored;
   std::filesystem::rename(temporary, path, error);
-  if (error) throw InputError(path, "can't be written: " + error.message());
+  if (!error) return;
+  std::filesystem::remove(temporary, ignored);
+  throw InputError(path, "can't be written: " + error.message());
 }
 
 void print_out(const std::string& text) {
@@ -126,6 +152,7 @@ void write_report(const SweepResult& sweep, const std::string& folder) {
 }
 
 int report_command(const ReportArgs& a) {
+  if (!a.out.empty()) check_target(a.out);
   const SweepResult s = load_result(a.result);
   std::string text;
   if (a.format == "csv")

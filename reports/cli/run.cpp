@@ -9,6 +9,7 @@
 namespace assay {
 
 int run_command(const RunArgs& a) {
+  if (!a.out.empty()) check_folder(a.out);
   const Machine machine = load(a.machine);
   std::vector<WeightedPhase> phases;
   for (const Workload& w : load_workloads(a.workload.workload, workload_options(a.workload))) {
@@ -25,7 +26,7 @@ int run_command(const RunArgs& a) {
   PointOptions o;
   o.compile = compile_options(a.compiler);
   o.cycle = !a.no_cycle;
-  o.recompile_gains = true;
+  o.recompile_gains = o.ablate = true;
   o.check = static_cast<CheckLevel>(it - levels.begin());
   MappingCache cache;
   PointResult r = evaluate_point(machine, phases, o, cache);

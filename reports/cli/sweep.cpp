@@ -94,10 +94,7 @@ int sweep_command(const SweepArgs& a) {
     spec.check = a.check;
   }
   const std::string out = a.out.empty() ? "out/" + spec.name : a.out;
-  make_folder(out);
-  if (a.fresh) {
-    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(out + "/store.sqlite" + suffix);
-  }
+  check_folder(out);
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   ProgressLine line(a.quiet);
@@ -106,9 +103,13 @@ int sweep_command(const SweepArgs& a) {
   o.threads = a.threads;
   o.stop = &stop_asked;
   o.progress = [&](const SweepProgress& p) { line.show(p); };
-  if (!a.quiet)
-    std::fprintf(stderr, "%s: %lld design points, results in %s\n", spec.name.c_str(),
-                 static_cast<long long>(space_size(spec)), out.c_str());
+  o.fresh = a.fresh;
+  o.ready = [&] {
+    make_folder(out);
+    if (!a.quiet)
+      std::fprintf(stderr, "%s: %lld design points, results in %s\n", spec.name.c_str(),
+                   static_cast<long long>(space_size(spec)), out.c_str());
+  };
   const SweepResult result = run_sweep(spec, o);
   if (stop_asked) {
     std::fprintf(stderr, "stopped; what was finished is in %s: the same command goes on from there\n",

@@ -169,6 +169,8 @@ void add_phase(std::vector<Block>& out, const PointResult& p, const WorkloadResu
   facts.items.push_back(
       {"Weight × repeat in the suite", fmt::format("{} × {}", format_quantity(w.weight, Unit::number), w.repeat)});
   facts.items.push_back({"Mapping gap", w.mapping_gap < 0 ? "unknown" : format_quantity(w.mapping_gap, Unit::ratio)});
+  for (const NamedValue& a : w.ablation)
+    facts.items.push_back({"Without " + a.name, format_quantity(a.value, Unit::ratio) + " more time"});
   facts.items.push_back({"Mapper", w.mapper_tier.empty() ? "unknown" : w.mapper_tier});
   out.push_back(std::move(facts));
   if (List gains = largest_gains(w); !gains.items.empty()) out.push_back(std::move(gains));

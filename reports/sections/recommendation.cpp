@@ -41,6 +41,8 @@ Table ranking_table(const SweepResult& sweep, std::size_t detail) {
             "Probability, under mapping gap and model error, that this design beats the next one; 50 % is a coin toss"},
            {"Tied?", Unit::text, "Whether the difference to the next design is within the error bars"},
            {"Bound by", Unit::text, "Binding resource"},
+           {"Depends on", Unit::text,
+            "The stage of the compiler without which the suite would be slowest, and by how much"},
            {"Checked", Unit::text, "Functional check of the program, and the model that gave the time"},
            {"Mapper", Unit::text, "How the mappings were found"}}) {
     t.columns.push_back(c);
@@ -56,6 +58,8 @@ Table ranking_table(const SweepResult& sweep, std::size_t detail) {
     row.push_back(last ? Cell() : Cell(r.p_better_than_next));
     row.push_back(last ? Cell() : r.tied_with_next ? Cell("tied", Tone::warn) : Cell("no"));
     row.push_back(binding_summary(p));
+    const std::string depends = dependence_summary(p);
+    row.push_back(depends.empty() ? Cell() : Cell(depends));
     row.push_back(check_summary(p));
     row.push_back(mapper_summary(p));
     t.rows.push_back(std::move(row));

@@ -102,10 +102,23 @@ TEST_CASE("the ranking carries all columns that page one must answer") {
   std::vector<std::string> titles;
   for (const auto& c : t->columns) titles.push_back(c.title);
   CHECK(titles == std::vector<std::string>{"Rank", "Design", "Latency", "Energy", "Area", "Average", "Peak",
-                                           "Mapping gap", "P(better than next)", "Tied?", "Bound by", "Checked",
-                                           "Mapper"});
+                                           "Mapping gap", "P(better than next)", "Tied?", "Bound by", "Depends on",
+                                           "Checked", "Mapper"});
   CHECK(t->rows.size() == 24);
   CHECK(!t->rows.back()[8].number());  // nothing comes after the last
+}
+
+TEST_CASE("a design depends on the stage of the compiler that costs the suite most, or on none") {
+  PointResult p;
+  p.workloads.resize(2);
+  p.workloads[0].seconds = 1, p.workloads[1].seconds = 3;
+  CHECK(dependence_summary(p) == "");
+  p.workloads[0].ablation = {{"fusion", 0.8}, {"residency", 0.1}};
+  p.workloads[1].ablation = {{"fusion", 0.0}, {"residency", 0.3}};
+  CHECK(dependence_summary(p) == "residency (+" + format_quantity(0.25, Unit::ratio) + ")");  // (0.1 · 1 + 0.3 · 3) / 4
+  p.workloads[1].ablation = {};
+  p.workloads[0].ablation = {{"fusion", 0.03}, {"residency", -0.1}};
+  CHECK(dependence_summary(p) == "none");  // 0.03 / 4 is under 1 %
 }
 
 TEST_CASE("every loss waterfall and every layer table sums to 100 %") {

@@ -6,7 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/spec/file_kind.h"
 #include "core/spec/load.h"
+#include "core/spec/plain_values.h"
 #include "core/spec/yaml.h"
 
 using namespace assay;
@@ -146,7 +148,7 @@ TEST_CASE("files that are no files are refused") {
   CHECK(message("/nowhere/at/all.yaml") == "no such file");
   CHECK(message("/") == "not a regular file");
   CHECK(message("/dev/zero") == "not a regular file");
-  CHECK(message("") == "no such file");
+  CHECK(message("") == "expected a path, found nothing");
 }
 
 TEST_CASE("mutilated descriptions never do worse than an input error") {
@@ -190,4 +192,47 @@ TEST_CASE("mutilated descriptions never do worse than an input error") {
     }
   }
   CHECK(accepted > 10);
+}
+
+TEST_CASE("a bracket that is never closed is told from a list that stands as a key") {
+  const auto message = [](const std::string& text) {
+    try {
+      parse_yaml(text, "m.yaml");
+    } catch (const InputError& e) {
+      return e.diagnostics().front().message;
+    }
+    return std::string("accepted");
+  };
+  CHECK(message("{a: [b, 'c]', \"d}\"") == "this '{' is never closed");
+  CHECK(message("[b, {c: d}  # ]\n") == "this '[' is never closed");
+  CHECK(message("[it's, b]: c\n") == "found a list or map as a key; expected a name");
+}
+
+TEST_CASE("the kind of a file is told by its keys, and another kind is refused in one message") {
+  const auto root = [](const std::string& text) { return parse_yaml(text, "f.yaml"); };
+  CHECK(kind_of(root("machine: m\n")) == FileKind::machine);
+  CHECK(kind_of(root("memories: {}\nclocks: {}\n")) == FileKind::machine);
+  CHECK(kind_of(root("workload: w\n")) == FileKind::workload);
+  CHECK(kind_of(root("suite: []\n")) == FileKind::suite);
+  CHECK(kind_of(root("workloads: []\nmachines: []\n")) == FileKind::sweep);
+  CHECK(kind_of(root("a: b\n")) == std::nullopt);
+  CHECK(kind_of(root("- a\n")) == std::nullopt);
+  CHECK_THROWS_WITH_AS(expect_kind(root("suite: []\n"), FileKind::sweep),
+                       "f.yaml:1:1: expected a sweep, found a suite of workloads", InputError);
+  CHECK_NOTHROW(expect_kind(root("suite: []\n"), FileKind::workload, FileKind::suite));
+  CHECK_NOTHROW(expect_kind(root("a: b\n"), FileKind::machine));
+}
+
+TEST_CASE("plain numbers have no leading zeros and no quotes; names can be part of a file's name") {
+  const auto number = [](const std::string& text) { return plain_number(parse_yaml(text, "f.yaml")); };
+  CHECK(number("10") == 10);
+  CHECK(number("-0.5") == -0.5);
+  CHECK(number("0") == 0);
+  for (const char* bad : {"010", "-01", "00", "'1'", "1x", "nan", "inf", "1e999", "[1]"}) {
+    CAPTURE(bad);
+    CHECK(number(bad) == std::nullopt);
+  }
+  for (const char* good : {"a", "resnet 50", "gpt-2.1", "größe"}) CHECK(is_file_name(good));
+  for (const char* bad : {"", ".", "..", ".hidden", "a/b", "a\\b", "a\nb"}) CHECK_FALSE(is_file_name(bad));
+  CHECK_FALSE(is_file_name(std::string(101, 'a')));
 }
