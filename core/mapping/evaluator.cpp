@@ -11,24 +11,6 @@
 #include "core/base/math.h"
 
 namespace assay {
-namespace {
-
-/// One grid axis seen from the splits: how many cores along it hold the same part of a tensor.
-struct SplitView {
-  bool row;
-  double receivers(const std::vector<SpatialSplit>& splits, std::uint32_t relevant, const Kernel& k) const {
-    for (const SpatialSplit& s : splits) {
-      if (!(row ? s.axes.row : s.axes.col)) continue;
-      if ((relevant >> s.dim) & 1U) return 1;
-      // A split over the whole grid fans out over both axes together: counted once, on rows.
-      if (s.axes.row && s.axes.col && !row) return 1;
-      return static_cast<double>(ceil_div(k.dims[static_cast<std::size_t>(s.dim)].extent, s.chunk));
-    }
-    return 1;
-  }
-};
-
-}  // namespace
 
 void Evaluator::set_spatial(const std::vector<SpatialSplit>& splits) {
   splits_ = splits;
@@ -43,11 +25,10 @@ void Evaluator::set_array(const ArrayPlan& plan, std::uint32_t unit) {
   unit_ = unit;
 }
 
-std::array<int, kMaxDims> Evaluator::positions(const FlatMapping& m) const {
-  std::array<int, kMaxDims> p{};
-  p.fill(m.loops);
-  for (int i = 0; i < m.loops; ++i) p[static_cast<std::size_t>(m.order[static_cast<std::size_t>(i)])] = i;
-  return p;
+std::uint32_t Evaluator::outside(const FlatMapping& m, int depth) {
+  std::uint32_t mask = 0;
+  for (int i = 0; i < depth; ++i) mask |= 1U << m.order[static_cast<std::size_t>(i)];
+  return mask;
 }
 
 void Evaluator::place(FlatMapping& m, bool retain_in0, bool retain_in1) const {
@@ -89,54 +70,45 @@ void Evaluator::place(FlatMapping& m, bool retain_in0, bool retain_in1) const {
   }
 }
 
-Evaluator::Box Evaluator::box(std::size_t tensor, const FlatMapping& m, int depth,
-                              const std::array<int, kMaxDims>& position) const {
-  const TensorShape& s = shapes_[tensor];
+Evaluator::Reach Evaluator::reach(std::size_t tensor, std::size_t axis, const FlatMapping& m,
+                                  std::uint32_t outside) const {
+  Reach r;
+  bool any = false;
+  for (const auto& access : shapes_[tensor].accesses) {
+    const Axis& a = access[axis];
+    std::int64_t from = a.lo, to = a.hi;
+    std::int64_t g = a.step;
+    for (const auto& [dim, c] : a.terms) {
+      const auto i = static_cast<std::size_t>(dim);
+      const std::int64_t range = (outside >> i) & 1U ? m.tile[i] : m.chunk[i];
+      if (range > 1) {
+        (c < 0 ? from : to) += c * (range - 1);
+        g = std::gcd(g, std::abs(c));
+      }
+    }
+    if (any) g = std::gcd(g, std::abs(from - r.lo));
+    r.step = std::gcd(r.step, g);
+    r.lo = any ? std::min(r.lo, from) : from;
+    r.hi = any ? std::max(r.hi, to) : to;
+    any = true;
+  }
+  return r;
+}
+
+Evaluator::Box Evaluator::box(std::size_t tensor, const FlatMapping& m, std::uint32_t outside) const {
+  const Shape& shape = shapes_[tensor].shape;
   Box b;
   bool contiguous = true;
-  for (std::size_t d = s.shape.size(); d-- > 0;) {
-    std::int64_t lo = 0, hi = 0, step = 0;
-    bool any = false;
-    for (const auto& access : s.accesses) {
-      const Axis& axis = access[d];
-      std::int64_t from = axis.lo, to = axis.hi;
-      std::int64_t g = axis.step;
-      for (const auto& [dim, c] : axis.terms) {
-        const auto i = static_cast<std::size_t>(dim);
-        const std::int64_t range = position[i] < depth ? m.tile[i] : m.chunk[i];
-        if (range > 1) {
-          (c < 0 ? from : to) += c * (range - 1);
-          g = std::gcd(g, std::abs(c));
-        }
-      }
-      if (any) g = std::gcd(g, std::abs(from - lo));
-      step = std::gcd(step, g);
-      lo = any ? std::min(lo, from) : from;
-      hi = any ? std::max(hi, to) : to;
-      any = true;
-    }
-    const std::int64_t extent = (hi - lo) / std::max<std::int64_t>(step, 1) + 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const Reach r = reach(tensor, d, m, outside);
+    const std::int64_t extent = r.extent();
     b.elements *= extent;
     if (contiguous) {
-      if (step <= 1) b.run *= std::min(extent, s.shape[d]);
-      contiguous = step <= 1 && extent >= s.shape[d];
+      if (r.step <= 1) b.run *= std::min(extent, shape[d]);
+      contiguous = r.step <= 1 && extent >= shape[d];
     }
   }
   return b;
-}
-
-Evaluator::Box Evaluator::gathered_box(std::size_t table, const FlatMapping& m,
-                                       const std::array<int, kMaxDims>& position) const {
-  for (const KernelNest& nest : k_.nests) {
-    if (!is_gather(nest) || nest.ins[0].tensor != static_cast<int>(table)) continue;
-    const auto out = static_cast<std::size_t>(nest.out.tensor);
-    Box b = box(out, m, m.depth[out], position);
-    // Rows of the table are contiguous; how many elements one index brings is the run.
-    const Shape& s = shapes_[table].shape;
-    b.run = s.empty() ? 1 : std::max<std::int64_t>(1, std::min(b.elements, s.back()));
-    return b;
-  }
-  return {};
 }
 
 Axes Evaluator::shared_axes(const TensorPlan& p) const {
@@ -150,42 +122,12 @@ Axes Evaluator::shared_axes(const TensorPlan& p) const {
   return {shared_along(true) && env_.grid.rows > 1, shared_along(false) && env_.grid.cols > 1};
 }
 
-bool Evaluator::fit(FlatMapping& m) const {
-  const auto position = positions(m);
-  std::array<std::int64_t, kMaxTensors> bytes{};
-  std::array<std::int64_t, 64> used{};
-  for (std::size_t t = 0; t < plans_.size(); ++t) {
-    const TensorPlan& p = plans_[t];
-    if (p.resident || p.gathered || (dma_only_ && p.use == TensorUse::side_input)) continue;
-    bytes[t] = box(t, m, m.depth[t], position).elements * p.element_bytes;
-    used[p.memory.index()] += bytes[t];
-  }
-  for (std::size_t i = 0; i < env_.available.size(); ++i) {
-    if (used[i] > env_.available[i]) return false;
-  }
-  // A second buffer where it fits, most valuable first: operands of the contraction, outputs, sides, partial sums.
-  constexpr TensorUse kByValue[] = {TensorUse::main_in1, TensorUse::main_in0, TensorUse::side_input, TensorUse::output,
-                                    TensorUse::psum};
-  for (const TensorUse use : kByValue) {
-    for (std::size_t t = 0; t < plans_.size(); ++t) {
-      const TensorPlan& p = plans_[t];
-      if (p.use != use || bytes[t] == 0 || !env_.memories[p.memory.index()].double_buffered || m.depth[t] == 0)
-        continue;
-      if (used[p.memory.index()] + bytes[t] > env_.available[p.memory.index()]) continue;
-      used[p.memory.index()] += bytes[t];
-      m.buffers[t] = 2;
-    }
-  }
-  return true;
-}
-
 std::string Evaluator::shortfall(const FlatMapping& m) const {
-  const auto position = positions(m);
   std::vector<std::int64_t> used(env_.available.size(), 0);
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const TensorPlan& p = plans_[t];
     if (p.resident || p.gathered || (dma_only_ && p.use == TensorUse::side_input)) continue;
-    used[p.memory.index()] += box(t, m, m.depth[t], position).elements * p.element_bytes * m.buffers[t];
+    used[p.memory.index()] += box(t, m, outside(m, m.depth[t])).elements * p.element_bytes * m.buffers[t];
   }
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i] > env_.available[i]) {
@@ -196,90 +138,10 @@ std::string Evaluator::shortfall(const FlatMapping& m) const {
   return "";
 }
 
-MappingCost Evaluator::cost(const FlatMapping& m) const {
-  const auto position = positions(m);
-  MappingCost c;
-  std::array<double, kMaxDims + 1> outside{};  // Π trips of the loops outside depth i
-  outside[0] = 1;
-  for (int i = 0; i < m.loops; ++i) {
-    const auto d = static_cast<std::size_t>(m.order[static_cast<std::size_t>(i)]);
-    outside[static_cast<std::size_t>(i) + 1] =
-        outside[static_cast<std::size_t>(i)] * static_cast<double>(ceil_div(m.chunk[d], m.tile[d]));
-  }
-  double fill = 0, drain = 0, serial = 0;
-  bool overlap = true;
-  int epilogue_depth = m.loops;
-  for (std::size_t t = 0; t < plans_.size(); ++t) {
-    if (plans_[t].use == TensorUse::psum || plans_[t].use == TensorUse::output)
-      epilogue_depth = std::min(epilogue_depth, m.depth[t]);
-  }
-  for (std::size_t t = 0; t < plans_.size(); ++t) {
-    const TensorPlan& p = plans_[t];
-    const bool store =
-        p.use == TensorUse::output || (p.use == TensorUse::psum && k_.tensors[t].kind == KernelTensorKind::output);
-    const bool load = p.use == TensorUse::main_in0 || p.use == TensorUse::main_in1 || p.use == TensorUse::side_input;
-    if (p.resident || (!store && !load)) continue;
-    const Box b = p.gathered ? gathered_box(t, m, position) : box(t, m, m.depth[t], position);
-    const double bytes = static_cast<double>(b.elements * p.element_bytes);
-    const double times = outside[static_cast<std::size_t>(p.gathered ? epilogue_depth : m.depth[t])];
-    const double requests =
-        static_cast<double>(ceil_div(b.elements, b.run) * ceil_div(b.run * p.element_bytes, p.path.max_request));
-    const double one =
-        std::max(bytes * p.path.cycles_per_byte, requests * p.path.latency / static_cast<double>(p.path.outstanding));
-    double receivers = 1;
-    if (load && !p.gathered && p.path.multicast) {
-      for (const SplitView v : {SplitView{true}, SplitView{false}}) receivers *= v.receivers(splits_, p.relevant, k_);
-    }
-    (store ? c.store : c.load) += times * (one + p.path.latency / 4);
-    c.bytes += times * bytes * active_cores_ / receivers;
-    c.shared += times * bytes * active_cores_ / receivers * p.path.shared_cycles_per_byte;
-    overlap = overlap && p.path.overlaps;
-    if (store)
-      drain = std::max(drain, one + p.path.latency);
-    else
-      fill += one;
-    if (m.buffers[t] == 1 && m.depth[t] > 0) serial += times * one * 0.9;
-  }
-  double iterations = outside[static_cast<std::size_t>(m.loops)];
-  if (k_.has_contraction()) {
-    const KernelNest& nest = k_.nests.front();
-    std::vector<std::int64_t> extents(nest.dims.size());
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      extents[i] = nest.shared[i] >= 0 ? m.tile[static_cast<std::size_t>(nest.shared[i])] : nest.dims[i].extent;
-    }
-    c.matrix =
-        iterations *
-        contraction_cycles(env_.matrix[unit_], k_.tensors[static_cast<std::size_t>(nest.ins[0].tensor)].type.dtype,
-                           array_, extents, classes_) *
-        env_.matrix_clock_ratio[unit_];
-  }
-  double vector_once = 0;
-  for (std::size_t n = 0; n < k_.nests.size(); ++n) {
-    if (nest_cost_[n] == 0) continue;
-    const KernelNest& nest = k_.nests[n];
-    double points = 1;
-    for (std::size_t i = 0; i < nest.dims.size(); ++i) {
-      const int s = nest.shared[i];
-      points *= static_cast<double>(s < 0 ? nest.dims[i].extent
-                                    : position[static_cast<std::size_t>(s)] < epilogue_depth
-                                        ? m.tile[static_cast<std::size_t>(s)]
-                                        : m.chunk[static_cast<std::size_t>(s)]);
-    }
-    const VectorUnit& u = env_.vector.front();
-    vector_once += points * nest_cost_[n] +
-                   static_cast<double>(u.issue_cycles + u.pipeline_cycles) * env_.vector_clock_ratio.front();
-  }
-  c.vector = vector_once * outside[static_cast<std::size_t>(epilogue_depth)];
-  const double steady = overlap ? std::max({c.matrix, c.vector, c.load, c.store, c.shared})
-                                : std::max(c.load + c.store, c.shared) + std::max(c.matrix, c.vector);
-  c.cycles = steady + (overlap ? fill + drain + vector_once : 0) + serial;
-  return c;
-}
-
 std::int64_t Evaluator::whole(std::size_t tensor) const {
   FlatMapping m;
   for (std::size_t d = 0; d < k_.dims.size(); ++d) m.chunk[d] = m.tile[d] = k_.dims[d].extent;
-  return box(tensor, m, 0, positions(m)).elements;
+  return box(tensor, m, 0).elements;
 }
 
 double Evaluator::lower_bound() const {

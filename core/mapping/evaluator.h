@@ -7,13 +7,13 @@
 
 #include "core/mapping/search.h"
 
-// The inner loop of the search: a kernel and its environment compiled into flat tables, so that one mapping costs a
-// few hundred nanoseconds and no allocation.
+// A kernel and its environment compiled into flat tables: what the search's inner loop (tile_evaluator.h) reads.
 
 namespace assay {
 
 inline constexpr std::size_t kMaxDims = 12;  ///< tiled dimensions of one kernel
 inline constexpr std::size_t kMaxTensors = 24;
+inline constexpr std::size_t kMaxMemories = 64;
 
 /// A mapping in the form that the search changes cheaply.
 struct FlatMapping {
@@ -53,16 +53,14 @@ class Evaluator {
   void set_array(const ArrayPlan& plan, std::uint32_t unit);
   /// Depth of each tensor for the loops of `m`: as deep as relevance allows; retained operands one reuse loop higher.
   void place(FlatMapping& m, bool retain_in0, bool retain_in1) const;
-  /// Chooses buffers (2 where it fits) and returns false with `shortfall` when even single buffers do not fit.
-  bool fit(FlatMapping& m) const;
-  MappingCost cost(const FlatMapping& m) const;
   /// Compute at the array's best and compulsory traffic: no mapping with this split beats it.
   double lower_bound() const;
   std::string shortfall(const FlatMapping& m) const;  ///< which memory is exceeded, and by how much
-  FlatMapping flatten(const Mapping& m) const;
+  FlatMapping flatten(const Mapping& m) const;        ///< of a mapping with one loop per dimension at most
   Mapping expand(const FlatMapping& m) const;
 
  private:
+  friend class TileEvaluator;
   struct Axis {                             ///< one tensor dimension of one access
     std::int64_t lo = 0, hi = 0, step = 0;  ///< from the dimensions that are not tiled
     std::vector<std::pair<int, std::int64_t>> terms;
@@ -71,14 +69,19 @@ class Evaluator {
     std::vector<std::vector<Axis>> accesses;  ///< [access][tensor dimension]
     std::vector<std::int64_t> shape;
   };
+  static std::uint32_t outside(const FlatMapping& m, int depth);  ///< dimensions of the loops outside a depth
+  struct Reach {                                                  ///< coordinates lo, lo + step, … hi along one axis
+    std::int64_t lo = 0, hi = 0, step = 0;
+    std::int64_t extent() const { return (hi - lo) / (step > 1 ? step : 1) + 1; }
+  };
+  Reach reach(std::size_t tensor, std::size_t axis, const FlatMapping& m, std::uint32_t outside) const;
   struct Box {
     std::int64_t elements = 1, run = 1;  ///< run: contiguous elements in the home
   };
-  Box box(std::size_t tensor, const FlatMapping& m, int depth, const std::array<int, kMaxDims>& position) const;
-  Box gathered_box(std::size_t table, const FlatMapping& m, const std::array<int, kMaxDims>& position) const;
+  /// What a storage node holds that stands inside loops over the dimensions of `outside`: their tile, else the share.
+  Box box(std::size_t tensor, const FlatMapping& m, std::uint32_t outside) const;
   Axes shared_axes(const TensorPlan& p) const;   ///< along which one load may serve all cores
   std::int64_t whole(std::size_t tensor) const;  ///< elements of a tensor that the kernel touches
-  std::array<int, kMaxDims> positions(const FlatMapping& m) const;
 
   const Kernel& k_;
   const MapEnvironment& env_;

@@ -32,6 +32,10 @@ Evaluator::Evaluator(const Kernel& k, const KernelHomes& homes, const MapEnviron
     throw Infeasible(fmt::format("kernel '{}' has {} dimensions and {} tensors; the mapper handles {} and {}", k.name,
                                  k.dims.size(), k.tensors.size(), kMaxDims, kMaxTensors));
   }
+  if (env.memories.size() > kMaxMemories) {
+    throw Infeasible(
+        fmt::format("the machine has {} memories; the mapper handles {}", env.memories.size(), kMaxMemories));
+  }
   for (std::size_t d = 0; d < k.dims.size(); ++d) {
     if (k.dims[d].reduction) reduction_ |= 1U << d;
   }

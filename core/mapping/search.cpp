@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/math.h"
-#include "core/mapping/evaluator.h"
+#include "core/mapping/tile_evaluator.h"
 
 namespace assay {
 namespace {
@@ -226,7 +226,27 @@ class Search {
       candidates_[d] = (whole >> d) & 1U ? std::vector<std::int64_t>{extent}
                                          : halvings(extent, alignment(static_cast<int>(d)), most);
     }
-    enumerate(m, 0);
+    TileEvaluator tiles(eval_);
+    tiles.set_candidates(candidates_);
+    enumerate(tiles, m, 0);
+    if (!std::isfinite(best_.cost.cycles)) note_shortfall(m);
+  }
+
+  /// What the smallest tiles lack: said when nothing fits.
+  void note_shortfall(FlatMapping m) {
+    m.loops = 0;
+    for (std::size_t d = 0; d < k_.dims.size(); ++d) {
+      m.tile[d] = candidates_[d].back();
+      m.chunk[d] = round_up(candidates_[d].front(), m.tile[d]);
+    }
+    for (const int cls : {0, 1, 2, 3}) {
+      for (std::size_t d = 0; d < k_.dims.size(); ++d) {
+        if (cls_[d] == cls && m.tile[d] < m.chunk[d])
+          m.order[static_cast<std::size_t>(m.loops++)] = static_cast<int>(d);
+      }
+    }
+    eval_.place(m, false, false);
+    if (std::string short_by = eval_.shortfall(m); !short_by.empty()) shortfall_ = std::move(short_by);
   }
 
   /// Dimensions that move a coordinate of a written tensor in smaller steps than another one (k of g·K + k): tiles of
@@ -276,10 +296,11 @@ class Search {
     return mask;
   }
 
-  void enumerate(FlatMapping& m, std::size_t d) {
+  void enumerate(TileEvaluator& tiles, FlatMapping& m, std::size_t d) {
     if (good_enough()) return;
     if (d == k_.dims.size()) {
-      orders(m);
+      tiles.start(m);
+      orders(tiles, m);
       return;
     }
     // A core's share is a whole number of tiles: only the end of the data is ragged.
@@ -287,7 +308,10 @@ class Search {
     for (const std::int64_t t : candidates_[d]) {
       m.tile[d] = t;
       m.chunk[d] = round_up(share, t);
-      enumerate(m, d + 1);
+      // Only what is worse than the best by more than rounding is cut: of equals, the first and leanest wins.
+      if (tiles.floor(m, d + 1) > best_.cost.cycles * (1 + 1e-9)) continue;
+      if (!tiles.may_fit(m, d + 1)) continue;
+      enumerate(tiles, m, d + 1);
     }
     m.chunk[d] = share;
   }
@@ -295,7 +319,7 @@ class Search {
   bool good_enough() const { return best_.cost.cycles <= 1.02 * best_.lower_bound && std::isfinite(best_.lower_bound); }
 
   /// Loop orders by operand class: the dimensions of one class stay together, batch-like ones outside.
-  void orders(FlatMapping m) {
+  void orders(TileEvaluator& tiles, FlatMapping& m) {
     static constexpr int kOrders[6][3] = {{1, 2, 3}, {2, 1, 3}, {1, 3, 2}, {2, 3, 1}, {3, 1, 2}, {3, 2, 1}};
     std::uint32_t looped = 0;
     for (std::size_t d = 0; d < k_.dims.size(); ++d) {
@@ -318,18 +342,18 @@ class Search {
       for (const int cls : order) append(cls);
       if (std::find(seen, seen + distinct, signature) != seen + distinct) continue;
       seen[distinct++] = signature;
+      std::array<std::array<int, kMaxTensors>, 4> placed;
+      std::size_t variants = 0;
       for (const bool keep0 : {false, true}) {
         for (const bool keep1 : {false, true}) {
           if ((keep0 || keep1) && (!k_.has_contraction() || m.loops == 0)) continue;
           eval_.place(m, keep0, keep1);
+          if (std::find(placed.begin(), placed.begin() + variants, m.depth) != placed.begin() + variants) continue;
+          placed[variants++] = m.depth;
           ++best_.evaluated;
-          if (!eval_.fit(m)) {
-            shortfall_ = eval_.shortfall(m);
-            continue;
-          }
-          const MappingCost c = eval_.cost(m);
-          if (c < best_.cost) {
-            best_.cost = c;
+          const std::optional<MappingCost> c = tiles.evaluate(m);
+          if (c && *c < best_.cost) {
+            best_.cost = *c;
             best_.mapping = eval_.expand(m);
           }
         }
@@ -347,15 +371,6 @@ class Search {
 };
 
 }  // namespace
-
-MappingCost evaluate_mapping(const Kernel& k, const KernelHomes& homes, const MapEnvironment& env, const Mapping& m) {
-  Evaluator e(k, homes, env);
-  e.set_spatial(m.spatial);
-  e.set_array(m.array, m.matrix_unit);
-  const FlatMapping flat = e.flatten(m);
-  if (const std::string short_by = e.shortfall(flat); !short_by.empty()) throw Infeasible(short_by);
-  return e.cost(flat);
-}
 
 SearchResult search_mapping(const Kernel& k, const KernelHomes& homes, const MapEnvironment& env) {
   if (k.has_contraction()) {

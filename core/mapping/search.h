@@ -31,9 +31,6 @@ struct SearchResult {
   std::int64_t evaluated = 0;
 };
 
-/// Evaluates a mapping; Infeasible (with which memory and by how much) when it does not fit.
-MappingCost evaluate_mapping(const Kernel& k, const KernelHomes& homes, const MapEnvironment& env, const Mapping& m);
-
 /// Best mapping of the space described in docs/mapper.md: spatial splits of one dimension per grid axis, one tile
 /// size per dimension (halvings of the extent, aligned to the unit), loop orders by operand class, each tensor at its
 /// own depth, double buffering where the memory allows it. Deterministic. Throws Infeasible naming the memory that is
