@@ -52,7 +52,7 @@ void level_cycles(LevelCounts& level, const HierarchyLevel& l, const LevelDemand
   for (const double w : demand.writes) writes_per_cycle += w / compute_cycles;
   limit("read", l.read_rate, reads, reads_per_cycle);
   limit("write", l.write_rate, writes, writes_per_cycle);
-  limit("shared", l.shared_rate, reads + writes, reads_per_cycle + writes_per_cycle);
+  limit("shared", l.shared_rate, demand.together.value_or(reads + writes), reads_per_cycle + writes_per_cycle);
 }
 
 }  // namespace

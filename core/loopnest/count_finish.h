@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/loopnest/counting.h"
@@ -18,6 +19,7 @@ std::int64_t count_sum(std::int64_t a, std::int64_t b);  ///< a + b, or InputErr
 /// Words that the busiest instance of a level moves, by tensor.
 struct LevelDemand {
   std::vector<double> reads, writes;
+  std::optional<double> together;  ///< reads and writes of the one that is busiest with both; unset: their sum
 };
 
 /// Fills energy of tensors and levels, cycles of levels, the binding one and the sums. `cost` holds MACs, compute

@@ -35,6 +35,9 @@ struct CountingConvention {
   /// true: partial sums are added where they arrive, at every level but the outermost; nothing is fetched down except
   /// from there. false: each visit fetches the old value.
   bool reduce_in_place = false;
+  /// true: of the children that reduce a word together, one is filled with the old value (what a level reads to hand
+  /// down is what the level inside is filled with). false: each of them is.
+  bool one_fetch = true;
   /// true: MACs of clipped spatial iterations are counted as they are; cycles by the longest instance. false: all
   /// children are taken to do what the first one does; cycles by the product of the temporal trip counts.
   bool true_imperfect_spatial = true;
@@ -44,7 +47,8 @@ CountingConvention timeloop_convention();    ///< of the cases in reference/time
 CountingConvention accelforge_convention();  ///< drain charged as reads, each tensor at its own depth
 
 /// One class of a network's traffic, as accesses of one parent instance: words that `multicast` children take (or give,
-/// reduced on the way up), of which a full step has `scatter` different ones.
+/// reduced on the way up). With groups (shared_overlaps off) a full step has `scatter` groups of that many children; 0:
+/// word by word there are none.
 struct NetworkSignature {
   std::int64_t multicast = 1, scatter = 1;
   std::int64_t accesses = 0;
@@ -90,9 +94,10 @@ struct NestCost {
   double edp() const { return energy * cycles; }
 };
 
-/// Counts a checked nest, whether or not it fits, by the collapsed walk of counting_sampled.h: its cost does not depend
-/// on trip counts. InputError naming the loops where that does not apply within 10^8 steps (clipped spatial loops of
-/// millions of slots), and when a count exceeds 2^63.
+/// Counts a checked nest, whether or not it fits: word by word (counting_exact.h) with all of every_iteration,
+/// halo_everywhere, shared_overlaps and true_imperfect_spatial, by the first child (counting_sampled.h) without the last
+/// two. Its cost does not depend on trip counts. InputError: switches that neither of the two counts, what cannot be
+/// counted within 10^8 steps (by name), and a count beyond 2^63.
 NestCost count_accesses(const LoopNest& nest, const Einsum& e, const Hierarchy& h,
                         const CountingConvention& convention);
 

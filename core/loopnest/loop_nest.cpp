@@ -16,15 +16,11 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-bool may_hold(const HierarchyLevel& level, const Einsum& e, int tensor) {
-  if (e.tensors[at(tensor)].output) return level.may_hold_output;
-  return tensor == 0 ? level.may_hold_input : level.may_hold_weight;
-}
-
 /// Walks the nodes outside in and reports the first rule that is broken.
 class NestChecker {
  public:
-  NestChecker(const LoopNest& nest, const Einsum& e, const Hierarchy& h) : nest_(nest), e_(e), h_(h) {
+  NestChecker(const LoopNest& nest, const Einsum& e, const Hierarchy& h, const std::vector<SourcePos>& positions)
+      : nest_(nest), e_(e), h_(h), positions_(positions) {
     for (const EinsumDim& d : e.dims) extent_.push_back(d.extent);
     held_at_.assign(e.tensors.size(), std::numeric_limits<int>::max());
   }
@@ -40,16 +36,22 @@ class NestChecker {
     }
     for (std::size_t t = 0; t < e_.tensors.size(); ++t) {
       if (held_at_[t] == std::numeric_limits<int>::max())
-        throw InputError("nest", fmt::format("'{}' is not held at {}, the outermost level", e_.tensors[t].name,
-                                             h_.levels.back().name));
+        throw InputError(Diagnostic{
+            positions_.empty() ? SourcePos{} : positions_[0],
+            "nest",
+            fmt::format("'{}' is not held at {}, the outermost level", e_.tensors[t].name, h_.levels.back().name),
+            {}});
     }
     networks(levels);
   }
 
  private:
   [[noreturn]] void fail(const std::string& rule) const {
-    throw InputError(
-        "nest", fmt::format("node {} (`{}`): {}", position_ + 1, nest_node_text(nest_.nodes[position_], e_, h_), rule));
+    throw InputError(Diagnostic{
+        position_ < positions_.size() ? positions_[position_] : SourcePos{},
+        "nest",
+        fmt::format("node {} (`{}`): {}", position_ + 1, nest_node_text(nest_.nodes[position_], e_, h_), rule),
+        {}});
   }
 
   void storage(const StorageNode& s, int levels) {
@@ -116,6 +118,7 @@ class NestChecker {
   const LoopNest& nest_;
   const Einsum& e_;
   const Hierarchy& h_;
+  const std::vector<SourcePos>& positions_;  ///< by node; may be shorter
   std::size_t position_ = 0;
   std::vector<std::int64_t> extent_;
   std::vector<int> held_at_;  ///< innermost level so far, by tensor
@@ -127,7 +130,15 @@ class NestChecker {
 
 }  // namespace
 
-void check(const LoopNest& nest, const Einsum& e, const Hierarchy& h) { NestChecker(nest, e, h).run(); }
+bool may_hold(const HierarchyLevel& level, const Einsum& e, int tensor) {
+  if (e.tensors[at(tensor)].output) return level.may_hold_output;
+  return tensor == 0 ? level.may_hold_input : level.may_hold_weight;
+}
+
+void check(const LoopNest& nest, const Einsum& e, const Hierarchy& h) { NestChecker(nest, e, h, {}).run(); }
+void check(const LoopNest& nest, const Einsum& e, const Hierarchy& h, const std::vector<SourcePos>& positions) {
+  NestChecker(nest, e, h, positions).run();
+}
 
 std::vector<std::string> exceeded_limits(const LoopNest& nest, const Einsum& e, const Hierarchy& h) {
   std::vector<std::int64_t> extent;

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/loopnest/einsum.h"
 #include "core/loopnest/hierarchy.h"
 
@@ -57,11 +58,16 @@ struct LoopNest {
   friend bool operator==(const LoopNest&, const LoopNest&) = default;
 };
 
+/// Does the level take the role of this tensor: operand 0 is an input, further operands are weights.
+bool may_hold(const HierarchyLevel& level, const Einsum& e, int tensor);
+
 /// Structure: known dims, levels and tensors; tiles between 1 and the extent outside; every tensor at the outermost
 /// level, before any loop; at most one node per (tensor, level), levels inwards; nodes of levels outside a fan-out
 /// before its spatial loops, nodes of levels inside it after them; all spatial loops of a fan-out adjacent; roles that
 /// a level may hold. Throws InputError naming the node (its position and text) and the rule.
 void check(const LoopNest& nest, const Einsum& e, const Hierarchy& h);
+/// The same for a nest out of a file: `positions` (by node) say where the broken rule is reported.
+void check(const LoopNest& nest, const Einsum& e, const Hierarchy& h, const std::vector<SourcePos>& positions);
 
 /// Limits of the machine: capacities and fan-outs. Returns what is exceeded, one sentence each with the amount
 /// (`GLB: tiles of 70,000 words, 65,536 allowed (4,464 too many)`); empty if it fits.

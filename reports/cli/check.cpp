@@ -11,12 +11,7 @@ namespace assay {
 
 Machine load(const MachineArgs& a) {
   std::vector<Override> overrides;
-  for (const std::string& s : a.set) {
-    const std::size_t eq = s.find('=');
-    if (eq == std::string::npos || eq == 0)
-      throw InputError("--set", fmt::format("expected path=value, found '{}'", s));
-    overrides.push_back({s.substr(0, eq), s.substr(eq + 1)});
-  }
+  for (const auto& [path, value] : assignments("--set", a.set)) overrides.push_back({path, value});
   return load_machine(a.machine, overrides);
 }
 

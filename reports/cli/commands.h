@@ -27,7 +27,7 @@ struct WorkloadArgs {
 
 struct CompilerArgs {
   std::vector<std::string> disable_pass;
-  std::string dump_after, dump_dir = ".";
+  std::string dump_after, dump_dir;  ///< folder: where the program is run if empty
   bool check_passes = false;
   bool no_fusion = false, no_residency = false, no_prefetch = false, no_multicast = false;
 };
@@ -54,6 +54,18 @@ struct MapArgs {
   bool json = false;
 };
 int map_command(const MapArgs& a);
+
+/// `map --mapping file.yaml`: one einsum under one given mapping, counted (core/loopnest).
+struct NestArgs {
+  std::string mapping;          ///< YAML, core/loopnest/nest_file.h
+  std::string einsum, extents;  ///< instead of the file's; `n=1,k=64`
+  std::string convention = "assay";
+  MachineArgs machine;  ///< empty: the file's hierarchy
+  bool json = false;
+};
+int nest_command(const NestArgs& a);
+/// map_command without a mapping, nest_command with one. InputError where options of the two are mixed.
+int map_or_nest_command(const MapArgs& map, const NestArgs& nest);
 
 struct RunArgs {
   MachineArgs machine;

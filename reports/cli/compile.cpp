@@ -13,12 +13,6 @@
 namespace assay {
 namespace {
 
-std::pair<std::string, std::string> split(const std::string& option, const std::string& s) {
-  const std::size_t eq = s.find('=');
-  if (eq == std::string::npos || eq == 0) throw InputError(option, fmt::format("expected name=value, found '{}'", s));
-  return {s.substr(0, eq), s.substr(eq + 1)};
-}
-
 /// Phases of a workload at the asked precision, with the compiled form of each.
 template <class F>
 void for_each_phase(const MachineArgs& m, const WorkloadArgs& w, const CompileOptions& options, F&& f) {
@@ -50,21 +44,19 @@ void write_programs(const std::string& out, const std::vector<std::pair<std::str
 
 WorkloadOptions workload_options(const WorkloadArgs& a) {
   WorkloadOptions o;
-  for (const std::string& s : a.bind) {
-    const auto [name, value] = split("--bind", s);
+  for (const auto& [name, value] : assignments("--bind", a.bind)) {
     std::int64_t extent = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), extent);
     if (error != std::errc() || end != value.data() + value.size() || has_leading_zero(value))
       throw InputError("--bind", fmt::format("expected a whole number for '{}', found '{}'", name, value));
     o.bind[name] = extent;
   }
-  for (const std::string& s : a.shape) {
-    const auto [name, value] = split("--shape", s);
+  for (const auto& [name, value] : assignments("--shape", a.shape)) {
     const auto shape = parse_shape(value);
     if (!shape) throw InputError("--shape", fmt::format("expected 1x3x224x224 for '{}', found '{}'", name, value));
     o.shapes[name] = *shape;
   }
-  for (const std::string& s : a.param) o.params.insert(split("--param", s));
+  for (const auto& [name, value] : assignments("--param", a.param)) o.params[name] = value;
   if (!a.weights.empty()) {
     o.weights = parse_weight_mode(a.weights);
     if (!o.weights)
@@ -75,10 +67,13 @@ WorkloadOptions workload_options(const WorkloadArgs& a) {
 }
 
 CompileOptions compile_options(const CompilerArgs& a) {
+  if (!a.dump_dir.empty() && a.dump_after.empty())
+    throw InputError("--dump-dir", "says where --dump-after writes, which is not given");
+  if (!a.dump_after.empty()) check_folder(a.dump_dir.empty() ? "." : a.dump_dir);
   CompileOptions o;
   o.passes.disabled = a.disable_pass;
   o.passes.dump_after = a.dump_after;
-  o.passes.dump_dir = a.dump_dir;
+  o.passes.dump_dir = a.dump_dir.empty() ? "." : a.dump_dir;
   o.passes.check_values = a.check_passes;
   o.fuse_epilogues = !a.no_fusion;
   o.residency = !a.no_residency;
@@ -110,7 +105,8 @@ int compile_command(const CompileArgs& a) {
           j["phases"].push_back(p);
         } else if (a.out.empty()) {
           print_out(text);
-        } else {
+        }
+        if (!a.out.empty()) {
           programs.emplace_back(
               phase.phase() == phase.workload() ? phase.workload() : phase.workload() + "-" + phase.phase(), text);
         }

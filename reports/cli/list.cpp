@@ -11,6 +11,7 @@
 namespace assay {
 
 int list_command(const std::string& what, bool json) {
+  expect_one_of("list", what, {"operations", "passes", "strategies"});
   nlohmann::ordered_json j;
   j["schema_version"] = 1;
   std::string text;
@@ -26,17 +27,11 @@ int list_command(const std::string& what, bool json) {
       j["passes"].push_back({{"name", p.name}, {"summary", p.summary}, {"rewrite", p.before_after}});
       text += fmt::format("{:<28} {}\n{:<28} {}\n", p.name, p.summary, "", p.before_after);
     }
-  } else if (what == "strategies") {
+  } else {
     for (const std::string& n : strategies().names()) {
       j["strategies"].push_back(n);
       text += n + "\n";
     }
-  } else {
-    const std::vector<std::string> known{"operations", "passes", "strategies"};
-    throw InputError(Diagnostic{{},
-                                "list",
-                                "expected operations, passes or strategies, found '" + what + "'",
-                                nearest_name(what, known).value_or("")});
   }
   print_out(json ? j.dump(1) + "\n" : text);
   return kOk;

@@ -1,6 +1,11 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <iostream>
 
 #include "core/base/check.h"
 #include "core/base/error.h"
@@ -29,12 +34,42 @@ void add_twin(CLI::App* app, WorkloadArgs& a) { app->add_flag("--twin", a.twin, 
 void add_compiler(CLI::App* app, CompilerArgs& a) {
   app->add_option("--disable-pass", a.disable_pass, "Leave out a graph pass (repeatable); see `assay list passes`");
   app->add_option("--dump-after", a.dump_after, "Write the graph after a pass, or after `all`");
-  app->add_option("--dump-dir", a.dump_dir, "Folder for --dump-after");
+  app->add_option("--dump-dir", a.dump_dir, "Folder for --dump-after (default: the working folder)");
   app->add_flag("--check-passes", a.check_passes, "Execute the graph before and after every pass and compare");
   app->add_flag("--no-fusion", a.no_fusion, "Do not fuse elementwise epilogues");
   app->add_flag("--no-residency", a.no_residency, "Send every intermediate to DRAM");
   app->add_flag("--no-multicast", a.no_multicast, "Every core loads its own tiles");
   app->add_flag("--no-prefetch", a.no_prefetch, "Do not fill a kernel's tiles before the one before ends");
+}
+
+/// Of `map`, which then needs neither a machine (the file may have a hierarchy) nor a workload.
+void add_nest(CLI::App* app, NestArgs& a) {
+  app->get_option("--machine")->required(false);
+  app->get_option("--workload")->required(false);
+  app->add_option("--mapping", a.mapping, "Evaluate the mapping in this file (YAML) instead");
+  app->add_option("--einsum", a.einsum, "What it maps, instead of the file's: \"Z[m,n] += A[m,k] * B[k,n]\"");
+  app->add_option("--extents", a.extents, "Extents of dimensions, over the file's: m=64,n=32");
+  app->add_option("--convention", a.convention, "How accesses are counted: assay, timeloop or accelforge");
+}
+
+/// An option with an empty value is a shell variable that was not set; it is not "no option".
+void refuse_empty_values(CLI::App& app) {
+  const auto problem = [](const std::string& s) {
+    return std::string(s.empty() ? "expected a value, found nothing" : "");
+  };
+  for (CLI::App* c : app.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* o : c->get_options())
+      if (o->get_items_expected_max() > 0) o->check(CLI::Validator(problem, ""));
+  }
+}
+
+/// A file that is opened gets the lowest free number: with stdout closed, the store would be written into by what
+/// goes to stdout. What is closed is taken, in the direction in which it can't be used: errors stay errors.
+void take_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+  }
 }
 
 /// CLI11 takes a misspelt command for a stray argument and says that one is missing.
@@ -54,6 +89,9 @@ int dispatch(int argc, char** argv) {
       "Assay: compiles, proves and times AI models on accelerator descriptions, and ranks the designs.\n"
       "Exit codes: 0 ok, 2 bad input, 3 infeasible, 4 mismatch, 70 internal error, 130 interrupted."};
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App*, const CLI::Error& e) {
+    return std::string("error: ") + e.what() + "\n    `assay --help` and `assay <command> --help` say what there is\n";
+  });
   app.set_version_flag("--version", "assay 0.1.0");
   int code = 0;
 
@@ -61,9 +99,10 @@ int dispatch(int argc, char** argv) {
   auto* c = app.add_subcommand("check", "Check a machine description; --peak prints what it implies");
   c->add_option("machine", check.machine.machine, "Machine description (YAML)")->required();
   c->add_option("--set", check.machine.set, "Replace a value: params.rows=64 (repeatable)");
-  c->add_flag("--peak", check.peak, "Peak rates, bytes per cycle and buffer totals, against quoted figures");
-  c->add_flag("--print", check.print, "The description with every value resolved");
-  c->add_flag("--json", check.json, "JSON on stdout");
+  auto* peak =
+      c->add_flag("--peak", check.peak, "Peak rates, bytes per cycle and buffer totals, against quoted figures");
+  auto* json = c->add_flag("--json", check.json, "JSON on stdout");
+  c->add_flag("--print", check.print, "The description with every value resolved")->excludes(peak)->excludes(json);
   c->callback([&] { code = check_command(check); });
 
   CompileArgs compile;
@@ -73,7 +112,7 @@ int dispatch(int argc, char** argv) {
   add_twin(c, compile.workload);
   add_compiler(c, compile.compiler);
   c->add_option("-o,--out", compile.out, "Write the program to a file");
-  c->add_flag("--json", compile.json, "A summary as JSON instead of the program");
+  c->add_flag("--json", compile.json, "A summary as JSON on stdout instead of the program");
   c->callback([&] { code = compile_command(compile); });
 
   RunArgs run;
@@ -88,13 +127,15 @@ int dispatch(int argc, char** argv) {
   c->callback([&] { code = run_command(run); });
 
   MapArgs map;
-  c = app.add_subcommand("map", "Show the mapping of every layer, with its bound");
+  c = app.add_subcommand("map", "Show the mapping of every layer, with its bound; --mapping: evaluate a given one");
   add_machine(c, map.machine);
   add_workload(c, map.workload);
   add_twin(c, map.workload);
   c->add_option("--layer", map.layer, "Only layers whose name contains this");
   c->add_flag("--json", map.json, "JSON on stdout");
-  c->callback([&] { code = map_command(map); });
+  NestArgs nest;
+  add_nest(c, nest);
+  c->callback([&] { code = map_or_nest_command(map, nest); });
 
   SweepArgs sweep;
   c = app.add_subcommand("sweep", "Evaluate many designs, rank them, write the report; resumes where it was stopped");
@@ -132,11 +173,13 @@ int dispatch(int argc, char** argv) {
   c->add_flag("--json", list_json, "JSON on stdout");
   c->callback([&] { code = list_command(what, list_json); });
 
+  refuse_empty_values(app);
   refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     const int shown = app.exit(e);
+    if (shown == 0 && !std::cout.flush()) throw InputError("stdout", "can't be written");
     return shown == 0 ? kOk : kBadInput;
   }
   return code;
@@ -145,6 +188,7 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  take_closed_streams();
   try {
     return dispatch(argc, argv);
   } catch (const InputError& e) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -20,14 +19,22 @@
 namespace assay {
 namespace {
 
+/// Results of thousands of points in detail stay below it; the tree of a longer file would not fit into memory.
+constexpr std::uintmax_t kLongestResult = std::uintmax_t{1} << 30;
+
 std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) throw InputError(path, "no such file");
-  if (!in || std::filesystem::is_directory(path, error)) throw InputError(path, "can't be read");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+  if (!std::filesystem::is_regular_file(path, error)) throw InputError(path, "not a regular file");
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (size == 0) throw InputError(path, "the file is empty; expected a result of `assay sweep` or `assay run`");
+  if (size > kLongestResult)
+    throw InputError(path, fmt::format("{} bytes long; a result may have {}", size, kLongestResult));
+  std::ifstream in(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(error ? 0 : size), '\0');
+  if (error || !in || !in.read(text.data(), static_cast<std::streamsize>(text.size())))
+    throw InputError(path, "can't be read");
+  return text;
 }
 
 bool is_yaml(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
@@ -47,10 +54,7 @@ SweepResult load_result(const std::string& path) {
 std::string render(const Document& d, const std::string& format) {
   if (format == "html") return render_html(d);
   if (format == "markdown") return render_markdown(d);
-  if (format == "text") return render_text(d);
-  const std::vector<std::string> known{"html", "markdown", "text"};
-  throw InputError(
-      Diagnostic{{}, "--format", "unknown format '" + format + "'", nearest_name(format, known).value_or("")});
+  return render_text(d);
 }
 
 /// Lines of the two canonical descriptions that differ.
@@ -80,57 +84,6 @@ std::string machine_diff(const Machine& a, const Machine& b) {
 
 }  // namespace
 
-void check_folder(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::path there = fs::absolute(path, error);
-  while (!fs::exists(fs::symlink_status(there, error)) && there.has_relative_path()) there = there.parent_path();
-  if (!fs::is_directory(there, error)) throw InputError(path, "'" + there.string() + "' is not a folder");
-  if (access(there.c_str(), W_OK | X_OK) != 0)
-    throw InputError(path, "the folder '" + there.string() + "' can't be written into");
-}
-
-void check_target(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path parent = fs::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  if (!fs::is_directory(folder, error)) throw InputError(path, "can't be written: there is no folder '" + folder + "'");
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    throw InputError(path, "can't be written: the folder '" + folder + "' does not allow it");
-  if (fs::is_directory(path, error)) throw InputError(path, "can't be written: it is a folder");
-}
-
-void make_folder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) throw InputError(path, "the folder can't be made: " + error.message());
-}
-
-void write_file(const std::string& path, const std::string& content) {
-  const std::string temporary = path + ".part";
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out << content;
-    out.flush();
-    if (!out) {
-      std::error_code ignored;
-      std::filesystem::remove(temporary, ignored);
-      throw InputError(path, "can't be written");
-    }
-  }
-  std::error_code error, ignored;
-  std::filesystem::rename(temporary, path, error);
-  if (!error) return;
-  std::filesystem::remove(temporary, ignored);
-  throw InputError(path, "can't be written: " + error.message());
-}
-
-void print_out(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw InputError("stdout", "can't be written");
-}
-
 SweepResult as_sweep(std::vector<PointResult> points, const std::string& name) {
   SweepResult s;
   s.name = name;
@@ -152,6 +105,7 @@ void write_report(const SweepResult& sweep, const std::string& folder) {
 }
 
 int report_command(const ReportArgs& a) {
+  expect_one_of("--format", a.format, {"html", "markdown", "text", "csv", "layers-csv", "json"});
   if (!a.out.empty()) check_target(a.out);
   const SweepResult s = load_result(a.result);
   std::string text;
@@ -173,7 +127,16 @@ int report_command(const ReportArgs& a) {
 }
 
 int diff_command(const DiffArgs& a) {
-  if (is_yaml(a.before) && is_yaml(a.after)) {
+  expect_one_of("--format", a.format, {"text", "markdown", "html"});
+  const bool machines = is_yaml(a.before);
+  if (machines != is_yaml(a.after))
+    throw InputError(fmt::format("{} and {}", a.before, a.after),
+                     "one is a description, the other a result: expected two of a kind");
+  if (!machines && !a.workload.empty())
+    throw InputError("--workload", "goes with two machine descriptions; results hold their workloads");
+  if (machines && a.workload.empty() && a.format != "text")
+    throw InputError("--format", "what changed between two descriptions is text; with --workload there is a report");
+  if (machines) {
     const Machine before = load_machine(a.before), after = load_machine(a.after);
     std::string text = machine_diff(before, after);
     if (!a.workload.empty()) {

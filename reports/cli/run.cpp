@@ -17,17 +17,12 @@ int run_command(const RunArgs& a) {
       phases.push_back({std::make_shared<PreparedPhase>(w.name, p, w.precision, 1), w.weight});
   }
   const std::vector<std::string> levels{"none", "static", "twin", "full"};
-  const auto it = std::find(levels.begin(), levels.end(), a.check);
-  if (it == levels.end())
-    throw InputError(Diagnostic{{},
-                                "--check",
-                                "expected none, static, twin or full, found '" + a.check + "'",
-                                nearest_name(a.check, levels).value_or("")});
+  expect_one_of("--check", a.check, levels);
   PointOptions o;
   o.compile = compile_options(a.compiler);
   o.cycle = !a.no_cycle;
   o.recompile_gains = o.ablate = true;
-  o.check = static_cast<CheckLevel>(it - levels.begin());
+  o.check = static_cast<CheckLevel>(std::find(levels.begin(), levels.end(), a.check) - levels.begin());
   MappingCache cache;
   PointResult r = evaluate_point(machine, phases, o, cache);
   for (const std::string& s : a.machine.set) r.design += " " + s;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/compiler/compiler.h"
 #include "core/spec/load.h"
@@ -13,7 +15,13 @@ namespace assay {
 Machine load(const MachineArgs& a);
 WorkloadOptions workload_options(const WorkloadArgs& a);
 CompileOptions compile_options(const CompilerArgs& a);
-/// Writes to a temporary name beside the target and renames: no half-written file is ever seen.
+/// InputError with what is expected, and the nearest of it, unless `value` is one of `known`.
+void expect_one_of(const std::string& option, const std::string& value, const std::vector<std::string>& known);
+/// `name=value` options of one kind: InputError where one is not of this form or a name is given twice.
+std::vector<std::pair<std::string, std::string>> assignments(const std::string& option,
+                                                             const std::vector<std::string>& given);
+/// Writes to a temporary name beside the target and renames: no half-written file is ever seen. A device or a pipe is
+/// written into, a link is followed.
 void write_file(const std::string& path, const std::string& content);
 /// InputError if a folder could not be made or written into: said before the work that would be lost.
 void check_folder(const std::string& path);

@@ -18,8 +18,41 @@
 namespace assay {
 namespace {
 
+// A stop is asked for politely: what runs is finished and kept. One design of a large model may take minutes, though,
+// and whoever stops a sweep wants it to end: after kPatience seconds, or at the second signal, the process ends where
+// it stands. The store is as good then: each result in it was written in one transaction.
+constexpr unsigned kPatience = 1;
 std::atomic<bool> stop_asked{false};
-void on_signal(int) { stop_asked = true; }
+std::string stop_message;  // made before the handlers are there: they may not allocate
+
+void end_at_once(int) {
+  // Nobody is left to hear of a failed write.
+  if (write(STDERR_FILENO, stop_message.data(), stop_message.size()) < 0) _exit(kInterrupted);
+  _exit(kInterrupted);
+}
+
+void on_signal(int signal) {
+  if (stop_asked) end_at_once(signal);
+  stop_asked = true;
+  alarm(kPatience);
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction before {
+  }, now{};
+  now.sa_handler = handler;
+  now.sa_flags = SA_RESTART;
+  // What runs in the background of a script, or under nohup, was told to ignore these.
+  if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;
+  sigaction(signal, &now, nullptr);
+}
+
+void handle_stops(const std::string& store) {
+  stop_message = fmt::format("stopped; what was finished is in {}: the same command goes on from there\n", store);
+  handle(SIGALRM, end_at_once);
+  handle(SIGINT, on_signal);
+  handle(SIGTERM, on_signal);
+}
 
 std::string clock_text(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds);
@@ -84,22 +117,15 @@ std::string movement(const std::string& previous, const SweepResult& now) {
 int sweep_command(const SweepArgs& a) {
   SweepSpec spec = load_sweep(a.sweep);
   if (!a.check.empty()) {
-    const std::vector<std::string> levels{"none", "static", "twin", "full"};
-    if (std::find(levels.begin(), levels.end(), a.check) == levels.end()) {
-      throw InputError(Diagnostic{{},
-                                  "--check",
-                                  "expected none, static, twin or full, found '" + a.check + "'",
-                                  nearest_name(a.check, levels).value_or("")});
-    }
+    expect_one_of("--check", a.check, {"none", "static", "twin", "full"});
     spec.check = a.check;
   }
   const std::string out = a.out.empty() ? "out/" + spec.name : a.out;
   check_folder(out);
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
   ProgressLine line(a.quiet);
   SweepOptions o;
   o.store_path = out + "/store.sqlite";
+  handle_stops(o.store_path);
   o.threads = a.threads;
   o.stop = &stop_asked;
   o.progress = [&](const SweepProgress& p) { line.show(p); };
@@ -112,8 +138,8 @@ int sweep_command(const SweepArgs& a) {
   };
   const SweepResult result = run_sweep(spec, o);
   if (stop_asked) {
-    std::fprintf(stderr, "stopped; what was finished is in %s: the same command goes on from there\n",
-                 o.store_path.c_str());
+    alarm(0);
+    std::fputs(stop_message.c_str(), stderr);
     return kInterrupted;
   }
   const std::string moved = movement(out + "/result.json", result);

@@ -22,6 +22,7 @@ struct BadInput {
 std::vector<BadInput> bad_machines();  ///< `assay check`
 std::vector<BadInput> bad_models();    ///< `assay run`
 std::vector<BadInput> bad_sweeps();    ///< `assay sweep`
+std::vector<BadInput> bad_options();   ///< every command: options, and what is no file of the right kind
 
 /// A machine that is right, with `from` replaced by `to` (both must be there).
 std::string machine_with(const std::string& from = {}, const std::string& to = {});

@@ -100,4 +100,6 @@ TEST_CASE("a bad machine description is refused") { check_all(bad_machines()); }
 TEST_CASE("a bad model or workload is refused") { check_all(bad_models()); }
 TEST_CASE("a bad sweep is refused before anything is written") { check_all(bad_sweeps()); }
 
+TEST_CASE("bad options, and options that contradict each other, are refused") { check_all(bad_options()); }
+
 }  // namespace assay

@@ -59,7 +59,10 @@ std::vector<BadInput> bad_machines() {
   const std::string good = machine_with();
   std::vector<BadInput> rows{
       {.name = "no such file", .files = {}, .args = {"check", "m.yaml"}, .says = {"error: m.yaml: no such file"}},
-      {.name = "a path of nothing", .files = {}, .args = {"check", ""}, .says = {"expected a path, found nothing"}},
+      {.name = "a path of nothing",
+       .files = {},
+       .args = {"check", ""},
+       .says = {"machine: expected a value, found nothing"}},
       {.name = "a folder",
        .files = {{"m.yaml/", ""}},
        .args = {"check", "m.yaml"},

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -19,6 +20,7 @@ constexpr uid_t kNobody = 65534;
   const int nothing = open("/dev/null", O_RDONLY);
   const int target = options.stdout_file.empty() ? out : open(options.stdout_file.c_str(), O_WRONLY);
   if (dup2(nothing, 0) < 0 || dup2(target, 1) < 0 || dup2(err, 2) < 0) _exit(125);
+  for (int stream = 0; options.no_streams && stream <= 2; ++stream) close(stream);
   if (chdir(options.folder.c_str()) != 0) _exit(125);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const rlimit space{rlim_t{6} << 30, rlim_t{6} << 30};
@@ -58,7 +60,8 @@ void drain(std::array<int, 2> pipes, std::array<std::string*, 2> texts) {
 
 Finished run_assay(const std::vector<std::string>& args, const ProcessOptions& options) {
   std::array<int, 2> out{}, err{};
-  if (pipe(out.data()) != 0 || pipe(err.data()) != 0) throw std::runtime_error("no pipes");
+  if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipes");
+  if (options.no_reader) close(std::exchange(out[0], open("/dev/null", O_RDONLY | O_CLOEXEC)));
   const pid_t pid = fork();
   if (pid < 0) throw std::runtime_error("no process");
   if (pid == 0) child(args, options, out[1], err[1]);
@@ -71,6 +74,7 @@ Finished run_assay(const std::vector<std::string>& args, const ProcessOptions& o
   int status = 0;
   waitpid(pid, &status, 0);
   f.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  f.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   return f;
 }
 
