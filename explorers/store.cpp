@@ -7,11 +7,26 @@
 #include <mutex>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 
 namespace assay {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
+
+/// There is something in the store's place that can't be used; it may be replaced when that is asked for.
+class UnusableStore : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
+[[noreturn]] void damaged(const std::string& path) {
+  throw UnusableStore(path, "the store is damaged: move it away, or run again with --fresh, which replaces it");
+}
+
+std::string checksum(const std::string& key, const std::string& json) {
+  return Sha256().update(key).update(json).hex();
+}
 
 /// A prepared statement that resets itself.
 class Statement {
@@ -42,15 +57,18 @@ class Statement {
  private:
   [[noreturn]] void fail() const {
     const int code = sqlite3_errcode(db_);
+    if (code == SQLITE_NOTADB)
+      throw UnusableStore(path_, "is not a store of Assay (not an SQLite database); --fresh replaces it");
+    if (code == SQLITE_CORRUPT) damaged(path_);
     const std::string what =
         code == SQLITE_FULL
             ? "the disk is full: nothing finished before is lost; free some room and run the same command"
+        : code == SQLITE_IOERR
+            ? "can't be written or read (no room, a limit on files, or a bad disk): nothing finished before is lost"
         : code == SQLITE_BUSY || code == SQLITE_LOCKED ? "another process is writing this store"
-        : code == SQLITE_NOTADB                        ? "is not a store of Assay (not an SQLite database)"
-        : code == SQLITE_CORRUPT                       ? "the store is damaged: move it away and run again"
         : code == SQLITE_READONLY                      ? "the store can't be written (read-only)"
                                                        : sqlite3_errmsg(db_);
-    throw InputError(path_, what);
+    throw StoreError(path_, what);
   }
   sqlite3* db_;
   std::string path_;
@@ -65,52 +83,81 @@ struct Store::Impl {
   mutable std::mutex mutex;  // one writer thread at a time; SQLite itself is opened without its own locking
 
   void run(const char* sql) const { Statement(db, path, sql).step(); }
-  ~Impl() { sqlite3_close(db); }
+  void open();
+  void close() {
+    sqlite3_close(db);
+    db = nullptr;
+  }
+  ~Impl() { close(); }
 };
 
-Store::Store(const std::string& path) : impl_(std::make_unique<Impl>()) {
+void Store::Impl::open() {
+  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr) !=
+      SQLITE_OK) {
+    throw StoreError(path, fmt::format("can't be opened: {}", sqlite3_errmsg(db)));
+  }
+  sqlite3_busy_timeout(db, 200);
+  run("PRAGMA locking_mode=EXCLUSIVE");
+  run("PRAGMA journal_mode=WAL");
+  run("PRAGMA synchronous=NORMAL");
+  {
+    // Damage is said before the work, not when the page that holds it happens to be read.
+    Statement check(db, path, "PRAGMA quick_check(1)");
+    if (!check.step() || check.text(0) != "ok") damaged(path);
+  }
+  Statement version(db, path, "PRAGMA user_version");
+  version.step();
+  const auto found = version.integer(0);
+  if (found != 0 && found != kSchemaVersion) {
+    throw UnusableStore(path, fmt::format("is a store of schema version {}; this build reads version {}; --fresh "
+                                          "replaces it",
+                                          found, kSchemaVersion));
+  }
+  run("CREATE TABLE IF NOT EXISTS results(key TEXT, stage TEXT, json TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY "
+      "KEY(key, stage)) WITHOUT ROWID");
+  run("CREATE TABLE IF NOT EXISTS manifest(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
+  run(fmt::format("PRAGMA user_version={}", kSchemaVersion).c_str());
+}
+
+Store::Store(const std::string& path, bool fresh) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
   std::error_code error;
   const auto parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, error);
-  if (error) throw InputError(path, "the folder can't be made: " + error.message());
-  if (sqlite3_open_v2(path.c_str(), &impl_->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                      nullptr) != SQLITE_OK) {
-    throw InputError(path, fmt::format("can't be opened: {}", sqlite3_errmsg(impl_->db)));
+  if (error) throw StoreError(path, "the folder can't be made: " + error.message());
+  try {
+    impl_->open();
+    // Emptied, not removed: the lock that keeps a second writer out lies on the file.
+    if (fresh) {
+      impl_->run("DELETE FROM results");
+      impl_->run("DELETE FROM manifest");
+    }
+  } catch (const UnusableStore&) {
+    if (!fresh) throw;
+    impl_->close();
+    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix, error);
+    impl_->open();
   }
-  sqlite3_busy_timeout(impl_->db, 200);
-  impl_->run("PRAGMA locking_mode=EXCLUSIVE");
-  impl_->run("PRAGMA journal_mode=WAL");
-  impl_->run("PRAGMA synchronous=NORMAL");
-  Statement version(impl_->db, path, "PRAGMA user_version");
-  version.step();
-  const auto found = version.integer(0);
-  if (found != 0 && found != kSchemaVersion) {
-    throw InputError(
-        path, fmt::format("is a store of schema version {}; this build reads version {}", found, kSchemaVersion));
-  }
-  impl_->run(
-      "CREATE TABLE IF NOT EXISTS results(key TEXT, stage TEXT, json TEXT NOT NULL, PRIMARY KEY(key, stage)) WITHOUT "
-      "ROWID");
-  impl_->run("CREATE TABLE IF NOT EXISTS manifest(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
-  impl_->run(fmt::format("PRAGMA user_version={}", kSchemaVersion).c_str());
 }
 
 Store::~Store() = default;
 
 std::optional<std::string> Store::find(const std::string& key) const {
   const std::lock_guard lock(impl_->mutex);
-  Statement s(impl_->db, impl_->path, "SELECT json FROM results WHERE key=?1 ORDER BY stage DESC LIMIT 1");
+  Statement s(impl_->db, impl_->path, "SELECT json, sha256 FROM results WHERE key=?1 ORDER BY stage DESC LIMIT 1");
   if (!s.bind(1, key).step()) return std::nullopt;
-  return s.text(0);
+  std::string json = s.text(0);
+  if (checksum(key, json) != s.text(1)) damaged(impl_->path);
+  return json;
 }
 
 void Store::put(const std::string& key, const std::string& stage, const std::string& json) {
   const std::lock_guard lock(impl_->mutex);
-  Statement(impl_->db, impl_->path, "INSERT OR REPLACE INTO results VALUES(?1,?2,?3)")
+  Statement(impl_->db, impl_->path, "INSERT OR REPLACE INTO results VALUES(?1,?2,?3,?4)")
       .bind(1, key)
       .bind(2, stage)
       .bind(3, json)
+      .bind(4, checksum(key, json))
       .step();
 }
 

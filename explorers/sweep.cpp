@@ -48,12 +48,7 @@ class SweepRun {
       }
     }
     if (options_.ready) options_.ready();
-    if (!options_.store_path.empty()) {
-      if (options_.fresh) {
-        for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(options_.store_path + suffix, error);
-      }
-      store_ = std::make_unique<Store>(options_.store_path);
-    }
+    if (!options_.store_path.empty()) store_ = std::make_unique<Store>(options_.store_path, options_.fresh);
     std::vector<std::int64_t> indices;
     for (;;) {
       const auto batch = strategy->ask(4096);
@@ -186,6 +181,8 @@ class SweepRun {
       }
       r.machine = machine.name;
       r.family = machine.family;
+    } catch (const StoreError&) {
+      throw;
     } catch (const InputError& e) {
       r.status = "invalid";
       r.reason = e.what();
