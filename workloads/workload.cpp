@@ -40,8 +40,10 @@ Workload make_workload(WorkloadSpec spec, const std::string& file, const Workloa
   w.latency_limit_s = spec.latency_limit_s;
   if (!file.empty()) w.sources.push_back(source(file));
   if (!spec.onnx.empty()) {
+    // First, as it refuses what is too long to be a model, and would take minutes to be hashed.
+    const std::vector<std::string> external = external_files(spec.onnx);
     w.sources.push_back(source(spec.onnx));
-    for (const std::string& external : external_files(spec.onnx)) w.sources.push_back(source(external));
+    for (const std::string& e : external) w.sources.push_back(source(e));
   }
   for (PhaseSpec& p : spec.phases) w.phases.push_back(make_phase(std::move(p), spec.name));
   return w;

@@ -29,6 +29,29 @@ std::optional<std::string> source_line(const SourcePos& pos) {
   return line;
 }
 
+/// A line as long as a file helps nobody: its ends are shown.
+std::string clipped_line(std::string_view line) {
+  constexpr std::size_t kLongest = 2000, kFirst = 1500, kLast = 300;
+  if (line.size() <= kLongest) return std::string(line);
+  // Not through the middle of a character of several bytes.
+  const auto inside = [&](std::size_t at) { return (static_cast<unsigned char>(line[at]) & 0xc0U) == 0x80; };
+  std::size_t first = kFirst, last = line.size() - kLast;
+  while (first > kFirst - 4 && inside(first)) --first;
+  while (last < line.size() - kLast + 4 && inside(last)) ++last;
+  return fmt::format("{} [... {} bytes ...] {}", line.substr(0, first), last - first, line.substr(last));
+}
+
+std::string clipped(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (at > 0) out += '\n';
+    out += clipped_line(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
 std::string render(const std::vector<Diagnostic>& ds) {
   std::string out;
   for (const Diagnostic& d : ds) {
@@ -49,7 +72,7 @@ std::string Diagnostic::to_string() const {
     out += ": ";
   }
   if (!path.empty()) out += path + ": ";
-  out += message;
+  out = clipped(out + message);
   if (const auto line = source_line(pos)) {
     out += fmt::format("\n    {}", *line);
     if (pos.column > 0) out += fmt::format("\n    {:>{}}", '^', pos.column);

@@ -21,6 +21,7 @@ struct SourcePos {
 ///         rows: 0
 ///               ^
 ///     did you mean 'cols'?
+/// Of a line over 2,000 bytes (a value, a name) the ends are shown.
 struct Diagnostic {
   SourcePos pos;
   std::string path;               ///< key path (`core.matrix.rows`), node name, … ; may be empty

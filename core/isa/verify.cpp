@@ -53,6 +53,10 @@ VerifyResult verify_program(const Program& program, const Machine& machine, cons
   verify_statically(program, machine, violations);
   // Ids, ranges and sizes are sound only if the structure is: a walk over a malformed program proves nothing.
   if (violations.any("structure")) return result;
+  // Nor does one over memory that is not there: the walk keeps a bit for every byte of it.
+  if (std::any_of(program.buffers.begin(), program.buffers.end(),
+                  [&](const Buffer& b) { return b.bytes > machine.memory(b.memory).capacity; }))
+    return result;
   verify_by_walking(program, machine, options, violations, result);
   return result;
 }

@@ -20,11 +20,12 @@ constexpr std::size_t kMaxDepth = 100;
 class Structure {
  public:
   Structure(const Program& program, const Machine& machine, ViolationList& violations)
-      : program_(program), machine_(machine), list_(violations), largest_(program.var_count, 0) {}
+      : program_(program), machine_(machine), list_(violations) {}
 
   void run() {
     header();
-    if (largest_.size() > kLoopVarLimit) return report(nullptr, "more than 2^24 loop variables");
+    if (program_.var_count > kLoopVarLimit) return report(nullptr, "more than 2^20 loop variables");
+    largest_.assign(program_.var_count, 0);
     for (std::size_t i = 0; i < program_.buffers.size(); ++i) buffer(program_.buffers[i], static_cast<int>(i));
     for (const auto* map : {&program_.inputs, &program_.outputs, &program_.constants})
       for (const auto& [tensor, id] : *map)
@@ -38,7 +39,7 @@ class Structure {
   }
 
  private:
-  static constexpr std::size_t kLoopVarLimit = std::size_t{1} << 24;
+  static constexpr std::size_t kLoopVarLimit = std::size_t{1} << 20;
 
   void report(const Stmt* s, std::string message) { list_.add("structure", s, number_, std::move(message), key_++); }
 

@@ -92,7 +92,8 @@ std::vector<TensorType> infer_node(const OpContext& ctx) {
   };
   if (given < def->min_inputs || given > def->max_inputs)
     ctx.reject(fmt::format("{} operands, expected {}", given, count_text(def->min_inputs, def->max_inputs)));
-  if (ctx.output_count > def->max_outputs)
+  // The rules and references write their results without asking whether anybody wants one.
+  if (ctx.output_count < def->min_outputs || ctx.output_count > def->max_outputs)
     ctx.reject(
         fmt::format("{} results, expected {}", ctx.output_count, count_text(def->min_outputs, def->max_outputs)));
   try {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/passes/rewrite.h"
@@ -145,7 +146,8 @@ class Folder {
     g_.set_input(n, 0, constant);
     g_.set_op(n, "Identity");
     g_.attributes(n) = Attributes();
-    for (const TensorId t : node.inputs)
+    // Each once: an operand may stand at several positions (x + x).
+    for (const TensorId t : std::set(node.inputs.begin(), node.inputs.end()))
       if (is_constant(g_, t) && g_.uses(t).empty() && !g_.tensor(t).is_output) g_.remove_tensor(t);
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -40,6 +41,9 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 void dump(const Graph& g, const PassOptions& options, std::size_t position, const std::string& pass) {
+  std::error_code error;
+  std::filesystem::create_directories(options.dump_dir, error);
+  if (error) throw InputError(options.dump_dir, "the folder can't be made: " + error.message());
   const std::string stem = fmt::format("{}/{:02}-{}", options.dump_dir, position, pass);
   write_file(stem + ".txt", print_graph(g));
   write_file(stem + ".dot", graph_to_dot(g));

@@ -64,9 +64,16 @@ std::map<FieldKind, KindInfo> make_kinds() {
   return k;
 }
 
-/// The value as it would be read from `text unit`, in the stored scale.
-Real reread(double number, const Unit& unit, const FieldSpec& spec) {
-  const Real stored = static_cast<Real>(number) * unit.numerator / unit.denominator * spec.scale;
+std::string digits_of(double number, const FieldSpec& spec) {
+  return spec.whole && number == std::floor(number) && std::abs(number) < 1e18
+             ? fmt::format("{}", static_cast<std::int64_t>(number))
+             : fmt::format("{}", number);
+}
+
+/// The value as it would be read from `digits unit`, in the stored scale. The reader is more precise than a double:
+/// what is read is the decimal, not the double that it was printed from.
+Real reread(const std::string& digits, const Unit& unit, const FieldSpec& spec) {
+  const Real stored = std::strtold(digits.c_str(), nullptr) * unit.numerator / unit.denominator * spec.scale;
   return spec.whole ? std::round(stored) : stored;
 }
 
@@ -100,11 +107,9 @@ std::string format_number(const FieldSpec& spec, Real stored) {
     const Real in_unit = stored / spec.scale * unit.denominator / unit.numerator;
     // 15 digits are enough where the value came from a decimal; all of them otherwise.
     auto number = std::strtod(fmt::format("{:.15g}", static_cast<double>(in_unit)).c_str(), nullptr);
-    if (!same_stored(reread(number, unit, spec), stored, spec)) number = static_cast<double>(in_unit);
-    if (!same_stored(reread(number, unit, spec), stored, spec)) continue;
-    std::string digits = spec.whole && number == std::floor(number) && std::abs(number) < 1e18
-                             ? fmt::format("{}", static_cast<std::int64_t>(number))
-                             : fmt::format("{}", number);
+    if (!same_stored(reread(digits_of(number, spec), unit, spec), stored, spec)) number = static_cast<double>(in_unit);
+    const std::string digits = digits_of(number, spec);
+    if (!same_stored(reread(digits, unit, spec), stored, spec)) continue;
     std::string text = name.empty() ? digits : digits + " " + name;
     // The largest unit in which the number is short; sizes in binary units only if whole.
     const bool pleasant = std::abs(number) >= 1 || stored == 0;
@@ -136,7 +141,10 @@ std::string quote(const std::string& text) {
         out += "\\r";
         break;
       default:
-        out += c;
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+          out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else
+          out += c;
     }
   }
   return out + '"';

@@ -187,6 +187,9 @@ TEST_CASE("bounds: coordinates, buffers and memories") {
          "buffer 'acc' takes bytes 16384 to 16448 of 'acc', which has 16384");
   breaks(verdict(kCopies, with(kBuffers, "x memory 0 at 0 bytes 256", "x memory 0 at 0 bytes 252")), "bounds",
          "its elements need 256");
+  // Not walked: which of 16 TiB are written would be kept in 2 TiB.
+  breaks(verdict(kCopies, with(kBuffers, "x memory 0 at 0 bytes 256", "x memory 0 at 0 bytes 17592186044416")),
+         "bounds", "buffer 'x' takes bytes 0 to 17592186044416 of 'dram', which has 1048576");
 }
 
 TEST_CASE("padding is read only where a fill is given, and never written") {
@@ -315,6 +318,10 @@ TEST_CASE("structure: each malformation has its message") {
   refused(std::string(
               "vector @vpu for [c < 2] multicast (row) out other fp32 [c of 2 by 4] body { v0 = constant 1 : fp32 }"),
           "only copies multicast");
+  // Said before anything is made for each: 2^32 variables would be 32 GiB.
+  Program many = small_program(kNoOutput, "");
+  many.var_count = UINT32_MAX;
+  breaks(verdict(many), "structure", "more than 2^20 loop variables");
 }
 
 TEST_CASE("long loops are cut to their ends, and what is cut counts as written") {

@@ -43,6 +43,8 @@ TEST_CASE("rules about counts, types and axes that all operations share") {
       {"Add", 14, {f({2})}, {}, "1 operands, expected 2"},
       {"Add", 14, {f({2}), f({2}), f({2})}, {}, "3 operands, expected 2"},
       {"Relu", 14, {f({2})}, {}, "2 results, expected 1", 2},
+      {"Relu", 14, {f({2})}, {}, "0 results, expected 1", 0},
+      {"Concat", 13, {ints({1}), ints({2})}, {one("axis", 0)}, "0 results, expected 1", 0},
       {"Concat", 13, {}, {one("axis", 0)}, "0 operands, expected 1 or more"},
       {"Where", 16, {std::nullopt, f({2}), f({2})}, {}, "operand 0 is missing"},
       {"Add", 14, {f({2}), of(DType::i32, {2})}, {}, "operand 0 is fp32, but operand 1 is int32"},

@@ -16,21 +16,21 @@ Record load_record(const RecordedNetwork& network) {
   std::ifstream in(path);
   if (!in) throw std::runtime_error("no record " + path);
   const nlohmann::json j = nlohmann::json::parse(in);
-  const auto& [input, i] = *j.at("inputs").items().begin();
-  const auto& [output, o] = *j.at("outputs").items().begin();
-  if (j.at("schema_version") != 1 || j.at("inputs").size() != 1 || j.at("outputs").size() != 1 ||
-      i.at("dtype") != "float32" || o.at("dtype") != "float32" || o.at("not_finite") != 0)
-    throw std::runtime_error("not a record of one input and one output in fp32: " + path);
+  const std::runtime_error other("not a record of one input and one output in fp32: " + path);
+  if (j.at("schema_version") != 1 || j.at("inputs").size() != 1 || j.at("outputs").size() != 1) throw other;
+  const auto input = j.at("inputs").begin(), output = j.at("outputs").begin();
+  const nlohmann::json &i = input.value(), &o = output.value();
+  if (i.at("dtype") != "float32" || o.at("dtype") != "float32" || o.at("not_finite") != 0) throw other;
   Record r;
   r.oracle = j.at("oracle");
   r.model_sha256 = j.at("model").at("sha256");
-  r.input = input;
+  r.input = input.key();
   r.input_sha256 = i.at("sha256");
   r.input_shape = i.at("shape").get<Shape>();
   r.seed = i.at("seed");
   r.low = i.at("low");
   r.high = i.at("high");
-  r.output = output;
+  r.output = output.key();
   r.output_shape = o.at("shape").get<Shape>();
   r.min = o.at("min");
   r.max = o.at("max");

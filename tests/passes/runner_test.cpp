@@ -109,8 +109,15 @@ TEST_CASE("graphs are dumped as text that loads again and as DOT") {
   run_passes(all, standard_pipeline(), {.dump_after = "all", .dump_dir = dir.string()}, context);
   CHECK(fs::exists(dir / "01-constant-folding.txt"));
   fs::remove_all(dir);
+  run_passes(all, standard_pipeline(), {.dump_after = "all", .dump_dir = (dir / "made").string()}, context);
+  CHECK(fs::exists(dir / "made/01-constant-folding.txt"));
+  CHECK(error_of({.dump_after = "all", .dump_dir = (dir / "made/01-constant-folding.txt").string()})
+            .find("01-constant-folding.txt: the folder can't be made") != std::string::npos);
+  fs::remove_all(dir);
+  fs::create_directories(dir / "01-constant-folding.txt");
   CHECK(error_of({.dump_after = "all", .dump_dir = dir.string()}).find("01-constant-folding.txt: can't be written") !=
         std::string::npos);
+  fs::remove_all(dir);
 }
 
 TEST_CASE("a pass that leaves a wrong type behind is named") {

@@ -124,6 +124,25 @@ TEST_CASE("derating lowers the bandwidth once, and printing quotes the figure be
   CHECK(print_machine(again).find("204.8 GB/s") != std::string::npos);
 }
 
+TEST_CASE("a printed decimal reads back as the same value, also where the reader has more digits than a double") {
+  // Printed as 18446744.07370955 J/B this was another number: the reader takes the decimal in long double.
+  const Machine first =
+      parse_machine(machine_with("bandwidth: 1 GB/s, cost: {write: 18446744073709551615 pJ/B}"), "m.yaml");
+  const Machine again = parse_machine(print_machine(first), "p.yaml");
+  CHECK(print_machine(again) == print_machine(first));
+  CHECK(*first.memory(first.dram()).cost.write_pj_per_byte == *again.memory(again.dram()).cost.write_pj_per_byte);
+}
+
+TEST_CASE("a source with control characters is printed so that it reads back") {
+  const Machine first =
+      parse_machine(machine_with(R"(bandwidth: {value: 1 GB/s, source: "a\e[31m \0 \x7f \\ \" b"})"), "m.yaml");
+  const std::string source = first.provenance.at("memories.dram.bandwidth").source;
+  CHECK(source == std::string("a\x1b[31m \0 \x7f \\ \" b", 16));
+  CHECK(print_machine(first).find('\x1b') == std::string::npos);
+  const Machine again = parse_machine(print_machine(first), "p.yaml");
+  CHECK(again.provenance.at("memories.dram.bandwidth").source == source);
+}
+
 TEST_CASE("an interval's nominal value is the geometric middle, and the ends are kept") {
   const Machine m = parse_machine(machine_with("bandwidth: 1 GB/s, latency: [50 ns, 200 ns]"), "m.yaml");
   CHECK(m.memory(m.dram()).latency_s == doctest::Approx(100e-9));
