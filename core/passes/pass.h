@@ -26,7 +26,7 @@ struct Pass {
 struct PassOptions {
   std::vector<std::string> disabled = {};
   std::string dump_after = {};  ///< pass name or `all`
-  std::string dump_dir = ".";  ///< made when it is not there
+  std::string dump_dir = ".";   ///< made when it is not there
   std::string stop_after = {};
   bool check_values = false;  ///< execute before and after every pass on seeded inputs and compare
   std::uint64_t seed = 1;
